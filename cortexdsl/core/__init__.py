@@ -22,6 +22,7 @@ from cortexdsl.core.costs import (
     CallCost,
     DebateCosts,
     Usage,
+    WaveTally,
     in_stage,
     of_step,
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cortexdsl.checksums import with_checksum
-from cortexdsl.core import NO_USAGE, Usage
+from cortexdsl.core import NO_USAGE, Usage, WaveTally
 from cortexdsl.files import write_file
 from cortexdsl.models.call_log.records import is_amount, is_count
 from cortexdsl.models.transports.failure_kinds import FailureKind
@@ -64,31 +64,6 @@ class JobInfo:
     digest: str = ""
 
 
-@dataclass(slots=True)
-class WaveInfo:
-    """A batch of calls that is on its way.
-
-    Attributes
-    ----------
-    model : str
-        The entry of the spec.
-    batch : str
-        Its id at the provider.
-    calls, done : int
-    since : float
-        Seconds since the epoch.
-    word : str
-        Its state, as the provider calls it.
-    """
-
-    model: str
-    batch: str
-    calls: int
-    since: float
-    word: str = ""
-    done: int = 0
-
-
 class TallyWriter:
     """The tally of one job.
 
@@ -119,7 +94,7 @@ class TallyWriter:
         self._earlier = _read(self._path)
         self.debates_done = self.debates_total = 0
         self.in_flight = 0
-        self.waves: list[WaveInfo] = []
+        self.waves: list[WaveTally] = []
         # Only the tally has the cached tokens of earlier runs: the index of a call log does not store them.
         cached, saved = _count(_part(self._earlier, "tokens").get("cached")), _signed(self._earlier.get("saved"))
         self.usage = replace(before, cached_tokens=cached, saved=saved)

@@ -10,37 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.checksums import LineState, line_state
-from cortexdsl.core import NO_USAGE, Usage
+from cortexdsl.core import NO_USAGE, Usage, WaveTally
 from cortexdsl.records.unread import UnreadCounts, unread_from_json, unread_to_json
 from cortexdsl.typed_json import Codec
 
 STATES = ("running", "done", "failed", "stopped")
 COUNTS = ("asked", "replayed", "shared", "failed", "retried", "in_flight")
-
-
-@dataclass(frozen=True, slots=True)
-class WaveTally:
-    """A batch that a job waits for, or that it left on its way when it was stopped.
-
-    Attributes
-    ----------
-    model : str
-        The entry of the spec.
-    batch : str
-        Its id at the provider.
-    calls, done : int
-    since : float
-        When it was sent, in seconds since the epoch.
-    word : str
-        Its state, as the provider calls it; empty at first.
-    """
-
-    model: str
-    batch: str
-    calls: int
-    done: int
-    since: float
-    word: str
 
 
 @dataclass(frozen=True, kw_only=True)

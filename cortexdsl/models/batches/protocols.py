@@ -8,10 +8,11 @@ https://platform.openai.com/docs/api-reference/batch and https://docs.anthropic.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from cortexdsl.models.batches.http import LONGEST_LINE, BatchHttp, custom_id_in
 from cortexdsl.models.batches.requests import BatchRequest, BatchResponse
@@ -36,61 +37,96 @@ class BatchStatus:
     word : str
         As the provider calls it.
     is_over : bool
-    done, total : int
-        Requests.
+    done : int
+        Requests that ended.
     refusal : Failure or None
         Why the provider took none of its requests.
     files : tuple of str
-        What holds the results.
+        Addresses of the results.
     """
 
     word: str
     is_over: bool
     done: int
-    total: int
     refusal: Failure | None = None
     files: tuple[str, ...] = ()
 
 
-class BatchProtocol(Protocol):
+class BatchProtocol(ABC):
     """Speaks with the batches of one address. Each method tries once and raises Failure.
 
     Attributes
     ----------
     most_requests, most_bytes : int
         Of one batch.
+    has_files : bool
+        The requests of a wave are uploaded as a file, and the provider's list of batches names the wave. Otherwise
+        they are sent with the batch.
     """
 
     most_requests: int
     most_bytes: int
+    has_files = False
+    path: str
+    after: str
+    """The parameter that asks for the next page of the list of batches."""
 
-    @property
-    def upload(self) -> Callable[[str, Sequence[bytes]], Awaitable[str]] | None:
-        """The function that uploads the requests of a wave and returns the id of the file; None if they need no file.
+    def __init__(self, root: str, headers: Mapping[str, str], http: BatchHttp) -> None:
+        self._root, self._headers, self._http = root, headers, http
+        self._batches = root + self.path
 
-        Then requests are sent with the batch, and the provider's list of batches does not name waves.
-        """
-        ...
-
+    @abstractmethod
     def line(self, custom_id: str, request: BatchRequest) -> bytes:
         """Return a request as a part of a batch."""
-        ...
 
+    async def upload(self, wave: str, lines: Sequence[bytes]) -> str:
+        """Upload the requests of a wave and return the id of the file."""
+        raise NotImplementedError
+
+    @abstractmethod
     async def create(self, wave: str, lines: Sequence[bytes], file: str | None) -> str:
         """Make the batch of a wave and return its id."""
-        ...
 
     async def candidates(self, wave: str, file: str | None, size: int, since: float) -> list[str]:
         """Return the batches that may have been made from a wave, made since a time (seconds since the epoch)."""
-        ...
+        found: list[str] = []
+        after: dict[str, str] = {}
+        oldest = since - _SKEW
+        for _ in range(_PAGES):
+            page = await self._http.json("GET", self._batches, self._headers, params={"limit": "100", **after})
+            batches = [batch for batch in page.get("data") or () if isinstance(batch, dict)]
+            made = [_epoch(batch.get("created_at")) for batch in batches]
+            found += [
+                _id_of(batch)
+                for batch, at in zip(batches, made, strict=True)
+                if self._is_candidate(batch, wave, file, size) and (self.has_files or at >= oldest)
+            ]
+            if not page.get("has_more") or not batches or min(made) < oldest or (found and self.has_files):
+                break
+            after = {self.after: _id_of(batches[-1])}
+        return found
+
+    @abstractmethod
+    def _is_candidate(self, batch: Mapping[str, Any], wave: str, file: str | None, size: int) -> bool: ...
 
     async def status(self, batch: str) -> BatchStatus:
         """Return the state of a batch."""
-        ...
+        return self._status(batch, await self._http.json("GET", f"{self._batches}/{batch}", self._headers))
 
-    def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, Outcome]]:
+    @abstractmethod
+    def _status(self, batch: str, answer: Mapping[str, Any]) -> BatchStatus: ...
+
+    async def results(self, status: BatchStatus) -> AsyncIterator[tuple[str, Outcome]]:
         """Yield the custom id and the outcome of each request of a batch that is over."""
-        ...
+        for url in status.files:
+            async for line in self._http.lines(url, self._headers):
+                outcome = _outcome(line, self._read)
+                if outcome is not None:
+                    yield outcome
+
+    @staticmethod
+    @abstractmethod
+    def _read(result: Mapping[str, Any]) -> Outcome: ...
 
 
 def protocol_of(request: BatchRequest, http: BatchHttp) -> BatchProtocol:
@@ -101,20 +137,21 @@ def protocol_of(request: BatchRequest, http: BatchHttp) -> BatchProtocol:
     Failure
         Bad request if there is none.
     """
-    for suffix, protocol in (("/chat/completions", OpenAIBatches), ("/messages", AnthropicBatches)):
+    protocols: dict[str, type[BatchProtocol]] = {"/chat/completions": OpenAIBatches, "/messages": AnthropicBatches}
+    for suffix, protocol in protocols.items():
         if request.url.endswith(suffix):
             return protocol(request.url.removesuffix(suffix), request.headers, http)
     raise Failure(FailureKind.BAD_REQUEST, f"there are no batches for requests to {request.url}")
 
 
-class OpenAIBatches:
+class OpenAIBatches(BatchProtocol):
     """Batches of `/chat/completions` by an uploaded file; their metadata has the id of the wave."""
 
     most_requests = 50_000
     most_bytes = 200 * 10**6
-
-    def __init__(self, root: str, headers: Mapping[str, str], http: BatchHttp) -> None:
-        self._root, self._headers, self._http = root, headers, http
+    has_files = True
+    path = "/batches"
+    after = "after"
 
     def line(self, custom_id: str, request: BatchRequest) -> bytes:
         """Return a line of the file."""
@@ -137,63 +174,37 @@ class OpenAIBatches:
             "completion_window": "24h",
             "metadata": {WAVE: wave},
         }
-        return _id_of(await self._http.json("POST", f"{self._root}/batches", self._headers, json=content))
+        return _id_of(await self._http.json("POST", self._batches, self._headers, json=content))
 
-    async def candidates(self, wave: str, file: str | None, size: int, since: float) -> list[str]:
-        """Return the batches with the wave's id in their metadata, or with its file."""
-        after: dict[str, str] = {}
-        for _ in range(_PAGES):
-            page = await self._http.json(
-                "GET", f"{self._root}/batches", self._headers, params={"limit": "100", **after}
-            )
-            batches = [batch for batch in page.get("data") or () if isinstance(batch, dict)]
-            for batch in batches:
-                is_named = (batch.get("metadata") or {}).get(WAVE) == wave
-                if is_named or (file is not None and batch.get("input_file_id") == file):
-                    return [_id_of(batch)]
-            oldest = min((_number(batch.get("created_at")) for batch in batches), default=0.0)
-            if not page.get("has_more") or not batches or oldest < since - _SKEW:
-                break
-            after = {"after": _id_of(batches[-1])}
-        return []
+    def _is_candidate(self, batch: Mapping[str, Any], wave: str, file: str | None, size: int) -> bool:
+        is_named = (batch.get("metadata") or {}).get(WAVE) == wave
+        return is_named or (file is not None and batch.get("input_file_id") == file)
 
-    async def status(self, batch: str) -> BatchStatus:
-        """Return the state of a batch."""
-        said = await self._http.json("GET", f"{self._root}/batches/{batch}", self._headers)
-        word, counts = str(said.get("status")), said.get("request_counts") or {}
-        files = tuple(said[name] for name in ("output_file_id", "error_file_id") if isinstance(said.get(name), str))
+    def _status(self, batch: str, answer: Mapping[str, Any]) -> BatchStatus:
+        word, counts = str(answer.get("status")), answer.get("request_counts") or {}
+        ids = [answer[name] for name in ("output_file_id", "error_file_id") if isinstance(answer.get(name), str)]
         done = _count(counts.get("completed")) + _count(counts.get("failed"))
         is_over = word in ("completed", "expired", "cancelled", "failed")
-        refusal = _refusal(said.get("errors")) if word == "failed" else None
-        return BatchStatus(word, is_over, done, _count(counts.get("total")), refusal, files)
-
-    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, Outcome]]:
-        """Yield the lines of the files of results and of errors."""
-        for file in status.files:
-            async for line in self._http.lines(f"{self._root}/files/{file}/content", self._headers):
-                outcome = _outcome(line, self._read)
-                if outcome is not None:
-                    yield outcome
+        refusal = _refusal(answer.get("errors")) if word == "failed" else None
+        return BatchStatus(word, is_over, done, refusal, tuple(f"{self._root}/files/{name}/content" for name in ids))
 
     @staticmethod
     def _read(result: Mapping[str, Any]) -> Outcome:
-        response, error = result.get("response"), result.get("error")
+        response = result.get("response")
         if isinstance(response, Mapping) and "body" in response:
             status = response.get("status_code")
             return BatchResponse(status if isinstance(status, int) else 200, _compact(response["body"]))
-        error = error if isinstance(error, Mapping) else {}
+        error = _mapping(result.get("error"))
         return _without_response(str(error.get("code") or ""), str(error.get("message") or "the batch has no reply"))
 
 
-class AnthropicBatches:
+class AnthropicBatches(BatchProtocol):
     """Message batches: requests go with the batch, which has no metadata; the wave's id is part of the custom ids."""
 
     most_requests = 100_000
     most_bytes = 256 * 10**6
-    upload = None
-
-    def __init__(self, root: str, headers: Mapping[str, str], http: BatchHttp) -> None:
-        self._url, self._headers, self._http = f"{root}/messages/batches", headers, http
+    path = "/messages/batches"
+    after = "after_id"
 
     def line(self, custom_id: str, request: BatchRequest) -> bytes:
         """Return a request of the batch; a batch takes no `stream`."""
@@ -204,52 +215,26 @@ class AnthropicBatches:
         """Make the batch and return its id."""
         content = b'{"requests":[' + b",".join(lines) + b"]}"
         headers = {**self._headers, "content-type": "application/json"}
-        return _id_of(await self._http.json("POST", self._url, headers, content=content))
+        return _id_of(await self._http.json("POST", self._batches, headers, content=content))
 
-    async def candidates(self, wave: str, file: str | None, size: int, since: float) -> list[str]:
-        """Return the batches with as many requests, made since then; custom ids show which one is the wave's."""
-        ids: list[str] = []
-        after: dict[str, str] = {}
-        for _ in range(_PAGES):
-            page = await self._http.json("GET", self._url, self._headers, params={"limit": "100", **after})
-            batches = [batch for batch in page.get("data") or () if isinstance(batch, dict)]
-            made = {_id_of(batch): _epoch(batch.get("created_at")) for batch in batches}
-            ids += [
-                _id_of(batch)
-                for batch in batches
-                if made[_id_of(batch)] >= since - _SKEW and _sum(batch.get("request_counts")) == size
-            ]
-            if not page.get("has_more") or not batches or min(made.values()) < since - _SKEW:
-                break
-            after = {"after_id": _id_of(batches[-1])}
-        return ids
+    def _is_candidate(self, batch: Mapping[str, Any], wave: str, file: str | None, size: int) -> bool:
+        return _sum(batch.get("request_counts")) == size
 
-    async def status(self, batch: str) -> BatchStatus:
-        """Return the state of a batch."""
-        said = await self._http.json("GET", f"{self._url}/{batch}", self._headers)
-        word, counts = str(said.get("processing_status")), said.get("request_counts") or {}
-        total = _sum(counts)
-        files = (batch,) if word == "ended" else ()
-        return BatchStatus(word, word == "ended", total - _count(counts.get("processing")), total, None, files)
-
-    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, Outcome]]:
-        """Yield the lines of the results."""
-        async for line in self._http.lines(f"{self._url}/{batch}/results", self._headers):
-            outcome = _outcome(line, self._read)
-            if outcome is not None:
-                yield outcome
+    def _status(self, batch: str, answer: Mapping[str, Any]) -> BatchStatus:
+        word, counts = str(answer.get("processing_status")), answer.get("request_counts") or {}
+        done = _sum(counts) - _count(counts.get("processing"))
+        files = (f"{self._batches}/{batch}/results",) if word == "ended" else ()
+        return BatchStatus(word, word == "ended", done, None, files)
 
     @staticmethod
     def _read(result: Mapping[str, Any]) -> Outcome:
-        inner = result.get("result")
-        inner = inner if isinstance(inner, Mapping) else {}
+        inner = _mapping(result.get("result"))
         kind = str(inner.get("type"))
         if kind == "succeeded":
             return BatchResponse(200, _compact(inner.get("message")))
         if kind == "errored":
-            error = inner.get("error")
-            error = error.get("error", error) if isinstance(error, Mapping) else {}
-            error = error if isinstance(error, Mapping) else {}
+            error = _mapping(inner.get("error"))
+            error = _mapping(error.get("error", error))
             status = _STATUSES.get(str(error.get("type")), 500)
             return BatchResponse(status, _compact({"type": "error", "error": dict(error)}))
         return _without_response(kind, "the batch has no reply")
@@ -296,7 +281,7 @@ def _without_response(word: str, message: str) -> Failure:
 
 def _refusal(errors: Any) -> Failure:
     """Return why a provider refused a batch as a whole; a full queue may pass."""
-    listed = errors.get("data") if isinstance(errors, Mapping) else None
+    listed = _mapping(errors).get("data")
     first = next((error for error in listed or () if isinstance(error, Mapping)), {})
     code, message = str(first.get("code") or ""), str(first.get("message") or "no explanation")
     if "limit" in code:
@@ -322,17 +307,20 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else 0
 
 
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _sum(counts: Any) -> int:
     return sum(map(_count, counts.values())) if isinstance(counts, Mapping) else 0
 
 
-def _epoch(value: Any) -> float:
+def _epoch(moment: Any) -> float:
+    """Return a time in seconds since the epoch: OpenAI sends those, Anthropic a date; 0 if it is neither."""
+    if isinstance(moment, int | float):
+        return float(moment)
     try:
-        return datetime.fromisoformat(str(value).replace("Z", "+00:00")).timestamp()
+        return datetime.fromisoformat(str(moment).replace("Z", "+00:00")).timestamp()
     except ValueError:
         return 0.0
 

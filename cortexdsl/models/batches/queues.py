@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from cortexdsl.core import NO_USAGE, BatchSettings, Model, Usage
+from cortexdsl.core import NO_USAGE, BatchSettings, Model, Usage, WaveTally
 from cortexdsl.errors import BudgetError
 from cortexdsl.models.batches.protocols import (
     BatchProtocol,
@@ -27,7 +27,7 @@ from cortexdsl.models.batches.requests import BatchRequest
 from cortexdsl.models.batches.wave_log import Wave, WaveBook, WaveCall
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.retry import Retries, Runtime
-from cortexdsl.models.job_tally import TallyWriter, WaveInfo
+from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 
@@ -259,7 +259,7 @@ class BatchQueue:
         retries = self._retries()
         while True:
             try:
-                if protocol.upload is not None and wave.file is None:
+                if protocol.has_files and wave.file is None:
                     book.uploaded(wave, await protocol.upload(wave.id, lines))
                 if is_unsure:
                     await self._find(wave)
@@ -304,7 +304,7 @@ class BatchQueue:
     # ------------------------------------------------------------ a wave of an earlier run
     async def _resume(self, wave: Wave) -> Sent:
         """Wait for a wave that an earlier run sent, or was about to send."""
-        if wave.batch is None and (wave.file is not None or self._protocol.upload is None):
+        if wave.batch is None and (wave.file is not None or not self._protocol.has_files):
             # The run may have been stopped after the batch was made and before that was written down.
             await self._patiently(lambda: self._find(wave))
         if wave.batch is None:
@@ -342,10 +342,10 @@ class BatchQueue:
 
     async def _is_of(self, batch: str, wave: Wave) -> bool:
         """Say whether a batch was made from a wave; if only its results can tell, wait until they are there."""
-        if self._protocol.upload is not None:  # the list itself names the wave
+        if self._protocol.has_files:  # the list itself names the wave
             return True
         status = await self._until_over(batch)
-        names = [name async for name, _ in self._protocol.results(batch, status)]
+        names = [name async for name, _ in self._protocol.results(status)]
         return belongs_to(names, wave.id)
 
     # ------------------------------------------------------------ results
@@ -353,7 +353,7 @@ class BatchQueue:
         """Wait until the batch of a wave is over, and return the outcome of each of its calls."""
         assert wave.batch is not None
         batch, tally = wave.batch, self._job.tally
-        info = WaveInfo(self._model.name, batch, len(wave.calls), wave.at)
+        info = WaveTally(self._model.name, batch, len(wave.calls), wave.at)
         tally.waves.append(info)
         tally.in_flight += len(wave.calls)
         try:
@@ -373,7 +373,7 @@ class BatchQueue:
             raise status.refusal
         return wave, outcomes
 
-    async def _until_over(self, batch: str, info: WaveInfo | None = None) -> BatchStatus:
+    async def _until_over(self, batch: str, info: WaveTally | None = None) -> BatchStatus:
         pause = FIRST_POLL
         while True:
             status = await self._patiently(lambda: self._protocol.status(batch))
@@ -386,7 +386,7 @@ class BatchQueue:
 
     async def _results(self, batch: str, status: BatchStatus) -> dict[str, Outcome]:
         outcomes: dict[str, Outcome] = {}
-        async for name, outcome in self._protocol.results(batch, status):
+        async for name, outcome in self._protocol.results(status):
             outcomes.setdefault(key_of(name), outcome)
         if len(outcomes) < status.done:
             # A download may end early without an error. The other replies are there, and paid for.

@@ -100,30 +100,51 @@ class BatchSender:
         """
         access = Access(self._secrets.address(call.model), self._secrets.key(call.model))
         model, began, retries = call.model, self._runtime.clock(), Retries(self._runtime)
+        refusals = self._budget.refusals
         while True:
-            applied = self._budget.refusals.applied(call, access.address)
-            sending = _Sending(self, applied, access, prompt_tokens, key)
-            try:
-                raw = await sending.once()
-                assert sending.wave is not None
-                self._booked[key] = _Booked(sending.wave, cost(raw), is_failure=False)
-                return AttemptResult(raw, retries, self._runtime.clock() - began)
-            except Failure as failure:
-                self._budget.refusals.learn(model, access.address, failure)
-                is_over = retries.pause_after(failure) is None  # no pause: the next wave is one
-                if sending.wave is not None:
-                    self._failed(
-                        key, sending.wave, cost_of_failure(model, failure, prompt_tokens), failure, is_over=is_over
-                    )
-                if is_over:
-                    raise RetriesExhausted(failure, retries) from None
-                retries.note(failure, lost_usage(model, failure))
-                self._tally.failed(failure.kind)
+            wave, outcome = await self._attempt(key, refusals.applied(call, access.address), access, prompt_tokens)
+            if isinstance(outcome, Raw):
+                assert wave is not None
+                self._booked[key] = _Booked(wave, cost(outcome), is_failure=False)
+                return AttemptResult(outcome, retries, self._runtime.clock() - began)
+            refusals.learn(model, access.address, outcome)
+            is_over = retries.pause_after(outcome) is None  # no pause: the next wave is one
+            if wave is not None:
+                self._booked[key] = _Booked(wave, cost_of_failure(model, outcome, prompt_tokens), is_failure=True)
+                if not (is_over and outcome.kind.is_data):  # else its line is still to be logged
+                    self.logged(key)
+            if is_over:
+                raise RetriesExhausted(outcome, retries)
+            retries.note(outcome, lost_usage(model, outcome))
+            self._tally.failed(outcome.kind)
 
-    def _failed(self, key: str, wave: Wave, cost: Usage, failure: Failure, *, is_over: bool) -> None:
-        self._booked[key] = _Booked(wave, cost, is_failure=True)
-        if not (is_over and failure.kind.is_data):  # else its line is still to be logged
-            self.logged(key)
+    async def _attempt(
+        self, key: str, call: Call, access: Access, prompt_tokens: int
+    ) -> tuple[Wave | None, Raw | Failure]:
+        """Return the wave that brought the outcome of a call, None if none was sent, and the outcome."""
+        model, wave = call.model, None
+        wording = wording_of(model)
+        try:
+            with self._preparing_call():
+                request = await wording.request(call, access)
+            queue = self._queue(request, model)
+
+            def pending() -> PendingCall:
+                tokens, dollars = self._estimate(model, prompt_tokens)
+                size = len(queue.line(key, request)) + _SURPLUS
+                return PendingCall(
+                    WaveCall(key, tokens, round(dollars, 9), SEED in request.body), request, prompt_tokens, size
+                )
+
+            wave, outcome = await queue.outcome(key, pending)
+            if isinstance(outcome, Failure):
+                return wave, outcome
+            # A wave of an earlier run may have been sent without a seed.
+            sent = with_seed(call, has_seed=wave.calls[key].has_seed)
+            with self._preparing_call():
+                return wave, check_reply(await wording.read(sent, access, outcome), self._secrets)
+        except Failure as failure:
+            return wave, failure
 
     def logged(self, key: str) -> None:
         """Settle the booking of a call whose line is in the call log."""
@@ -135,7 +156,7 @@ class BatchSender:
         self._budget.settle(booked.wave.calls[key].booking, booked.cost)
 
     @contextmanager
-    def preparing(self) -> Iterator[None]:
+    def _preparing_call(self) -> Iterator[None]:
         """Keep waves open while a request is worded or a response read: a call may be added to them afterwards."""
         self._preparing += 1
         try:
@@ -143,7 +164,7 @@ class BatchSender:
         finally:
             self._preparing -= 1
 
-    def queue(self, request: BatchRequest, model: Model) -> BatchQueue:
+    def _queue(self, request: BatchRequest, model: Model) -> BatchQueue:
         """Return the queue of a model at the address of its request.
 
         Raises
@@ -163,7 +184,7 @@ class BatchSender:
                     queue.give_back(wave)
         return queue
 
-    def estimate(self, model: Model, prompt_tokens: int) -> tuple[int, float]:
+    def _estimate(self, model: Model, prompt_tokens: int) -> tuple[int, float]:
         """Return the tokens and dollars to book for a call: with `max_tokens`, else the mean of earlier calls."""
         longest = next((model.options[name] for name in _LENGTHS if isinstance(model.options.get(name), int)), None)
         if longest is not None:
@@ -173,10 +194,6 @@ class BatchSender:
         dollars = estimated_dollars(model, prompt_tokens, 0)
         return max(prompt_tokens, total.tokens // calls), max(dollars, total.dollars / calls)
 
-    def check(self, raw: Raw) -> Raw:
-        """Return a reply without keys in its text."""
-        return check_reply(raw, self._secrets)
-
     async def close(self) -> None:
         """Stop waiting, and close log and connections. Batches at the provider stay there, and in the tally."""
         left = list(self._tally.waves)
@@ -185,38 +202,3 @@ class BatchSender:
         await self._http.close()
         self._book.close()
         self._tally.waves[:] = left
-
-
-class _Sending:
-    """One attempt of a call; `wave` is the one that brought its outcome."""
-
-    def __init__(self, sender: BatchSender, call: Call, access: Access, prompt_tokens: int, key: str) -> None:
-        self._sender, self._call, self._access = sender, call, access
-        self._prompt_tokens, self._key = prompt_tokens, key
-        self.wave: Wave | None = None
-
-    async def once(self) -> Raw:
-        """Return the reply of the next wave that has the call.
-
-        Raises
-        ------
-        Failure
-        """
-        sender, call, model = self._sender, self._call, self._call.model
-        wording = wording_of(model)
-        with sender.preparing():
-            request = await wording.request(call, self._access)
-        queue = sender.queue(request, model)
-
-        def pending() -> PendingCall:
-            tokens, dollars = sender.estimate(model, self._prompt_tokens)
-            size = len(queue.line(self._key, request)) + _SURPLUS
-            entry = WaveCall(self._key, tokens, round(dollars, 9), SEED in request.body)
-            return PendingCall(entry, request, self._prompt_tokens, size)
-
-        self.wave, outcome = await queue.outcome(self._key, pending)
-        if isinstance(outcome, Failure):
-            raise outcome
-        has_seed = self.wave.calls[self._key].has_seed  # a wave of an earlier run may have had none
-        with sender.preparing():
-            return sender.check(await wording.read(with_seed(call, has_seed=has_seed), self._access, outcome))

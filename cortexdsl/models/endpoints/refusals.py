@@ -6,14 +6,11 @@ that a spec gives and a provider refuses is an error.
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.core import Call, Model
-from cortexdsl.files import write_file
+from cortexdsl.models.endpoints.shared_facts import SharedFacts
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.wire import mask_url
 
@@ -30,14 +27,14 @@ class Refusals:
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self._path = folder / REFUSALS_FILE if folder is not None else None
+        self._facts = SharedFacts(folder, REFUSALS_FILE)
         self._known: dict[str, frozenset[str]] = {}
 
     def applied(self, call: Call, address: str | None) -> Call:
         """Return a call whose model names the parameters that it is known to refuse."""
         where = _place(call.model, address)
         if where not in self._known:
-            self._known[where] = self._read().get(where, frozenset())
+            self._known[where] = self._read(where)
         refused = self._known[where] | {*call.model.refused}
         if refused == {*call.model.refused}:
             return call
@@ -48,33 +45,16 @@ class Refusals:
         where = _place(model, address)
         if not failure.refused or failure.refused in self._known.get(where, ()):
             return
-        self._known[where] = self._known.get(where, frozenset()) | {failure.refused}
-        if self._path is None:
-            return
-        # Two simultaneous writers may lose one line, which costs the other job one more refused request.
-        known = self._read()
-        known[where] = known.get(where, frozenset()) | self._known[where]
-        text = json.dumps({place: sorted(names) for place, names in known.items()})
-        with suppress(OSError):
-            write_file(self._path, (text.encode("utf-8"),), durable=False)
+        known = self._known[where] = self._known.get(where, frozenset()) | {failure.refused}
+        self._facts.write({**self._facts.read(), where: sorted(known | self._read(where))})
 
     def without_seed(self) -> list[str]:
         """Return the models, each with its address, that refuse a seed."""
-        return sorted(place for place, names in self._read().items() if "seed" in names)
+        return sorted(place for place in self._facts.read() if "seed" in self._read(place))
 
-    def _read(self) -> dict[str, frozenset[str]]:
-        if self._path is None:
-            return {}
-        try:
-            content: Any = json.loads(self._path.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        pairs = content.items() if isinstance(content, dict) else ()
-        return {
-            place: frozenset(name for name in names if isinstance(name, str))
-            for place, names in pairs
-            if isinstance(names, list)
-        }
+    def _read(self, where: str) -> frozenset[str]:
+        names = self._facts.read().get(where)
+        return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
 
 
 def _place(model: Model, address: str | None) -> str:

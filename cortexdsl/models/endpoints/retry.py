@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import random
 import time
@@ -13,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from cortexdsl.core import NO_USAGE, Usage
-from cortexdsl.files import write_file
+from cortexdsl.models.endpoints.shared_facts import SharedFacts
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 
@@ -236,39 +235,19 @@ class Outages:
     """
 
     def __init__(self, folder: Path | None, now: Callable[[], float] = time.time) -> None:
-        self._path = folder / OUTAGE_FILE if folder is not None else None
-        self._now = now
-        self._in_process: dict[str, float] = {}
+        self._facts, self._now = SharedFacts(folder, OUTAGE_FILE), now
 
     def is_known(self, address: str) -> bool:
         """Say whether an outage of an address was reported within the last minute."""
-        since = self._now() - self._read().get(address, 0.0)
-        return 0.0 <= since < OUTAGE_SECONDS
+        at = self._facts.read().get(address)
+        return isinstance(at, float) and 0.0 <= self._now() - at < OUTAGE_SECONDS
 
     def report(self, address: str) -> None:
         """Report that an address is down."""
-        self._write({**self._read(), address: self._now()})
+        self._facts.write({**self._facts.read(), address: self._now()})
 
     def clear(self, address: str) -> None:
         """Report that an address answers again."""
-        outages = self._read()
+        outages = self._facts.read()
         if outages.pop(address, None) is not None:
-            self._write(outages)
-
-    def _read(self) -> dict[str, float]:
-        if self._path is None:
-            return dict(self._in_process)
-        try:
-            content: Any = json.loads(self._path.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        pairs = content.items() if isinstance(content, dict) else ()
-        return {address: at for address, at in pairs if isinstance(at, float)}
-
-    def _write(self, outages: dict[str, float]) -> None:
-        # Two simultaneous writers may lose one address, which the next failing job reports again.
-        if self._path is None:
-            self._in_process = outages
-            return
-        with suppress(OSError):  # on a full disk each job detects the outage itself
-            write_file(self._path, (json.dumps(outages).encode("ascii"),), durable=False)
+            self._facts.write(outages)

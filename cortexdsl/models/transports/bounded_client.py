@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import ssl
-import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from functools import cache
@@ -16,10 +15,7 @@ from typing import Any
 
 import httpx
 
-from cortexdsl.models.transports.failures import from_status
-from cortexdsl.models.transports.rate_headers import note_headers
-from cortexdsl.models.transports.streams import is_stream, largest_body, refuse_broken
-from cortexdsl.models.transports.wire import refuse_error, refuse_page, refuse_redirect, whole
+from cortexdsl.models.transports.responses import read_body
 
 BODIES: ContextVar[list[bytes]] = ContextVar("BODIES")
 """The bodies without an error that came within the attempt under way."""
@@ -51,15 +47,8 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         response = await exchange(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         try:
-            note_headers(response.headers)
-            refuse_redirect(response.status_code, response.headers)
-            body = await whole(response.stream.__aiter__(), response.headers, largest_body(response.headers))
-            if response.status_code >= 400:
-                raise from_status(response.status_code, body.decode("utf-8", "replace"), response.headers, time.time())
-            if response.status_code < 300:
-                refuse_page(body)
-                (refuse_broken if is_stream(body) else refuse_error)(body)
-                BODIES.get([]).append(body)  # the default is for calls that are not ours
+            body = await read_body(response.status_code, response.headers, response.stream.__aiter__())
+            BODIES.get([]).append(body)  # the default is for calls that are not ours
         finally:
             await response.stream.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_BODY]

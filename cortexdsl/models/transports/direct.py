@@ -6,27 +6,15 @@ It sends and reads the same as litellm, to the byte of the request, at many time
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cortexdsl.core import Call
-from cortexdsl.models.transports.completions import read_completion
 from cortexdsl.models.transports.failure_kinds import FailureKind
-from cortexdsl.models.transports.failures import Failure, from_status
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
-from cortexdsl.models.transports.rate_headers import note_headers
-from cortexdsl.models.transports.streams import STREAMED, is_stream, largest_body, merged_completion
-from cortexdsl.models.transports.wire import (
-    SEED,
-    messages_of,
-    refuse_error,
-    refuse_page,
-    refuse_redirect,
-    refused_parameters,
-    sent_parameters,
-    whole,
-)
+from cortexdsl.models.transports.responses import read_body, read_reply
+from cortexdsl.models.transports.streams import STREAMED
+from cortexdsl.models.transports.wire import SEED, messages_of, refused_parameters, sent_parameters
 
 if TYPE_CHECKING:
     import aiohttp
@@ -51,22 +39,14 @@ class DirectTransport:
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         """Send a call once."""
         assert api_base is not None  # the client checks what TRANSPORT declares
-        body, seconds = body_of(call), timeout_of(call.model, self._timeout)
+        body, url = body_of(call), f"{api_base.rstrip('/')}/chat/completions"
         with refused_parameters(call, body):
-            return await self._post(api_base, api_key, body, seconds)
+            content = await self._exchange(
+                url, api_key, _BODY.encode(body).encode(), timeout_of(call.model, self._timeout)
+            )
+            return read_reply(content, seed_refused=SEED not in body)
 
-    async def _post(self, api_base: str, api_key: str | None, body: Mapping[str, Any], seconds: float) -> Raw:
-        payload = _BODY.encode(body).encode()
-        url = f"{api_base.rstrip('/')}/chat/completions"
-        status, content, headers = await self._exchange(url, api_key, payload, seconds)
-        refuse_redirect(status, headers)
-        if status >= 400:
-            raise from_status(status, content.decode("utf-8", "replace"), headers, time.time())
-        return read_completion(content, seed_refused=SEED not in body)
-
-    async def _exchange(
-        self, url: str, api_key: str | None, body: bytes, seconds: float
-    ) -> tuple[int, bytes, Mapping[str, str]]:
+    async def _exchange(self, url: str, api_key: str | None, body: bytes, seconds: float) -> bytes:
         import aiohttp  # a third of a second, which jobs without such a model should not pay
 
         if self._session is None:
@@ -74,10 +54,7 @@ class DirectTransport:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
                 auto_decompress=False,
-                headers={
-                    "Accept": "application/json",
-                    "Accept-Encoding": "identity",
-                },
+                headers={"Accept": "application/json", "Accept-Encoding": "identity"},
             )
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         try:
@@ -88,14 +65,7 @@ class DirectTransport:
                 timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT),
                 allow_redirects=False,
             ) as response:
-                note_headers(response.headers)
-                content = await whole(response.content.iter_any(), response.headers, largest_body(response.headers))
-                if response.status < 300:
-                    if is_stream(content):
-                        content = merged_completion(content)
-                    refuse_page(content)
-                    refuse_error(content)
-                return response.status, content, response.headers
+                return await read_body(response.status, response.headers, response.content.iter_any())
         except TimeoutError:
             raise Failure(FailureKind.TRANSIENT, "no reply in time", may_have_cost=True) from None
         except (aiohttp.ClientError, ValueError) as error:  # ValueError: a malformed address

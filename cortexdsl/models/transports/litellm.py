@@ -26,11 +26,12 @@ import numpy as np
 from cortexdsl.core import Call, Floats, Model
 from cortexdsl.models.call_keys import plain
 from cortexdsl.models.transports.caching import with_cache_marks
-from cortexdsl.models.transports.completions import completion, read_completion
+from cortexdsl.models.transports.completions import completion
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, from_exception
 from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
-from cortexdsl.models.transports.streams import STREAMED, is_stream, merged_completion
+from cortexdsl.models.transports.responses import read_reply
+from cortexdsl.models.transports.streams import STREAMED
 from cortexdsl.models.transports.wire import SEED, messages_of, refused_parameters, sent_parameters
 
 T = TypeVar("T")
@@ -151,8 +152,7 @@ def _as_sent(bodies: Sequence[bytes], *, seed_refused: bool) -> Raw | None:
     if not _speaks_openai(bodies):
         return None
     try:
-        body = merged_completion(bodies[-1]) if is_stream(bodies[-1]) else bodies[-1]
-        return read_completion(body, seed_refused=seed_refused)
+        return read_reply(bodies[-1], seed_refused=seed_refused)
     except Failure as failure:
         if failure.kind is not FailureKind.MALFORMED:
             raise

@@ -62,9 +62,8 @@ def merged_completion(body: bytes) -> bytes:
     Raises
     ------
     Failure
-        As `refuse_broken`; malformed if an event cannot be read.
+        Malformed if an event cannot be read.
     """
-    refuse_broken(body)
     message: dict[str, Any] = {}
     texts: dict[str, list[str]] = {}
     parts: list[Any] = []  # of a content that is a list, as Mistral's

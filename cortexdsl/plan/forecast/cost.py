@@ -69,13 +69,12 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
     """
     by_cell = {cell.name: CostEstimate() for cell in plan.cells}
     lengths = OwnLengths(plan.reply_tokens)
-    for label, task in plan.tasks.items():
-        sample = _sample(task, len(plan.cells))
-        factor = plan.replicates * len(task.questions) / max(1, len(sample))
-        for name, estimate in asyncio.run(_rehearse_task(plan, task, sample, lengths)).items():
+    for label, task, sample, factor in _samples(plan):
+        rehearsed = asyncio.run(_rehearsed_methods(plan, task, sample, {}, lengths))
+        for name, (_, estimate) in rehearsed.items():
             by_cell[name] += estimate * factor
         if plan.is_judged(label):
-            judge = _rehearse_judge(plan, task, sample, lengths) * (factor * len(plan.cells))
+            judge = estimate_of(_judge_calls(plan, task, sample, lengths)) * (factor * len(plan.cells))
             by_cell[JUDGE] = by_cell.get(JUDGE, CostEstimate()) + judge
     for (name, _), estimate in rehearse_whatifs(plan, plan.whatifs).items():
         by_cell[WHAT_IF.format(name)] = by_cell.get(WHAT_IF.format(name), CostEstimate()) + estimate
@@ -90,9 +89,7 @@ def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, W
     """
     estimates: dict[tuple[str, Without], CostEstimate] = {}
     lengths = OwnLengths(plan.reply_tokens)
-    for task in plan.tasks.values() if whatifs else ():
-        sample = _sample(task, len(plan.cells))
-        factor = plan.replicates * len(task.questions) / max(1, len(sample))
+    for _, task, sample, factor in _samples(plan) if whatifs else ():
         for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs, lengths)).items():
             estimates[key] = estimates.get(key, CostEstimate()) + estimate * factor
     return estimates
@@ -143,6 +140,13 @@ async def _rehearse_whatifs(
         for one in whatifs
         for without in one.without
     }  # fmt: skip
+
+
+def _samples(plan: Plan) -> Iterator[tuple[str, Task, Sequence[Question], float]]:
+    """Yield each dataset with its questions to rehearse, and the debates of a cell that each of them stands for."""
+    for label, task in plan.tasks.items():
+        sample = _sample(task, len(plan.cells))
+        yield label, task, sample, plan.replicates * len(task.questions) / max(1, len(sample))
 
 
 def _sample(task: Task, cells: int) -> tuple[Question, ...]:
@@ -237,13 +241,6 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
     return longest
 
 
-async def _rehearse_task(
-    plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths
-) -> dict[str, CostEstimate]:
-    rehearsed = await _rehearsed_methods(plan, task, sample, {}, lengths)
-    return {name: estimate for name, (_, estimate) in rehearsed.items()}
-
-
 async def _rehearsed_methods(
     plan: Plan, task: Task, sample: Sequence[Question], seen: dict[str, CallLengths], lengths: Lengths
 ) -> dict[str, tuple[Method, CostEstimate]]:
@@ -267,9 +264,7 @@ def rehearsed_loads(plan: Plan) -> dict[str, tuple[float, float]]:
     """Return the calls that are sent to each model entry in debates and judgements, and their tokens."""
     loads: dict[str, tuple[float, float]] = {}
     lengths = OwnLengths(plan.reply_tokens)
-    for label, task in plan.tasks.items():
-        sample = _sample(task, len(plan.cells))
-        factor = plan.replicates * len(task.questions) / max(1, len(sample))
+    for label, task, sample, factor in _samples(plan):
         calls: dict[str, CallLengths] = {}
         asyncio.run(_rehearsed_methods(plan, task, sample, calls, lengths))
         weighted = [(each, factor) for each in calls.values()]
@@ -280,11 +275,6 @@ def rehearsed_loads(plan: Plan) -> dict[str, tuple[float, float]]:
             used = weight * (each.input_tokens + each.output_tokens)
             loads[each.call.model.name] = requests + weight, tokens + used
     return loads
-
-
-def _rehearse_judge(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> CostEstimate:
-    """Rehearse the judge on one answer to each question."""
-    return estimate_of(_judge_calls(plan, task, sample, lengths))
 
 
 def _judge_calls(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> list[CallLengths]:
