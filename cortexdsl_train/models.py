@@ -13,9 +13,9 @@ from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.servers.pages import listed_models
+from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.registry import weights_of
-from cortexdsl.models.transports.wire import mask_url
 from cortexdsl.plan.training import Phase, PlanWithTrainings, Training, made_by
 from cortexdsl_train.phases import base_folder
 

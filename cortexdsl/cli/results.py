@@ -238,7 +238,7 @@ def run_view(args: argparse.Namespace) -> int:
 async def _serve(explorer: Explorer, args: argparse.Namespace) -> None:
     from aiohttp import web
 
-    from cortexdsl.models.transports.wire import is_loopback
+    from cortexdsl.models.transports.addresses import is_loopback
 
     token = secrets.token_urlsafe(24)
     listening = [0]

@@ -19,7 +19,7 @@ from cortexdsl.errors import RecordError
 from cortexdsl.explorer.store import IndexStore, well_formed
 from cortexdsl.metrics.view import DebateView, view_debate
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.wire import data_uri
+from cortexdsl.models.transports.request_parts import data_uri
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.history import recorded_tasks
 from cortexdsl.records import Record, record_from_json

@@ -30,8 +30,8 @@ from cortexdsl.models.servers.addresses import write_addresses
 from cortexdsl.models.servers.monitor import ServedModel, ServerMonitor, ServerStart
 from cortexdsl.models.servers.pages import engine_of
 from cortexdsl.models.shared_state import SharedState
+from cortexdsl.models.transports.addresses import is_address
 from cortexdsl.models.transports.registry import transport_type
-from cortexdsl.models.transports.wire import is_address
 from cortexdsl.plan import Plan
 from cortexdsl.plan.forecast.warnings import models_of
 from cortexdsl.plan.jobs.schedule import LOCAL_SIMILARITIES

@@ -14,12 +14,13 @@ from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.models.sender import check_reply
 from cortexdsl.models.servers.pages import listed_models
 from cortexdsl.models.shared_state import SharedState
+from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Transport
 from cortexdsl.models.transports.prices import bills_itself, context_of, has_price
 from cortexdsl.models.transports.registry import window_of
-from cortexdsl.models.transports.wire import SYSTEM, mask_url
+from cortexdsl.models.transports.request_parts import SYSTEM
 
 SYSTEM_PROMPT = "You follow instructions exactly."
 PROMPT = "Write one random number of twelve digits, and nothing else."

@@ -17,12 +17,12 @@ from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints, Route
 from cortexdsl.models.endpoints.rates import RateMeter, RateReservation
 from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter
+from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import TOO_LARGE, Failure
 from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, TokenCounts
 from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
 from cortexdsl.models.transports.rate_headers import SERVER_HEADERS, allowances
-from cortexdsl.models.transports.wire import mask_url
 
 T = TypeVar("T")
 ATTEMPTS_IN_TIME = 3

@@ -26,9 +26,9 @@ from cortexdsl.language.prompts.templates import Templates, shipped_prompts
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.endpoints.credentials import key_variables, provider_of
 from cortexdsl.models.endpoints.redirects import address_variables, proxy_of, redirected
+from cortexdsl.models.transports.addresses import is_loopback, mask_url
 from cortexdsl.models.transports.registry import runs_here, weights_of
 from cortexdsl.models.transports.tool import PYTHON, identity_of, source_of
-from cortexdsl.models.transports.wire import is_loopback, mask_url
 from cortexdsl.plain_text import printable
 from cortexdsl.tasks.task import Task
 

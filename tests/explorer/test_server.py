@@ -10,7 +10,7 @@ import pytest
 
 from cortexdsl.explorer.folders import ResultsFolder
 from cortexdsl.explorer.server import report_file
-from cortexdsl.models.transports.wire import is_loopback
+from cortexdsl.models.transports.addresses import is_loopback
 from tests.explorer.experiments import write_experiment
 from tests.explorer.serving import serving
 

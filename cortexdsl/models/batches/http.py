@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import LARGEST_REPLY
-from cortexdsl.models.transports.wire import refuse_page, refuse_redirect
+from cortexdsl.models.transports.responses import refuse_page, refuse_redirect
 
 if TYPE_CHECKING:
     import httpx

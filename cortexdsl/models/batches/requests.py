@@ -21,7 +21,8 @@ from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import Raw
 from cortexdsl.models.transports.litellm import LitellmTransport, through
 from cortexdsl.models.transports.registry import way_of
-from cortexdsl.models.transports.wire import SEED, refuse_error, refused_parameters, sent_parameters
+from cortexdsl.models.transports.request_parts import SEED, refused_parameters, sent_parameters
+from cortexdsl.models.transports.responses import refuse_error
 
 _OF_CONNECTION = frozenset({
     "accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding",

@@ -19,10 +19,11 @@ from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.sender import check_reply, cost_of_failure, lost_usage
+from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw
 from cortexdsl.models.transports.prices import estimated_dollars
-from cortexdsl.models.transports.wire import SEED, mask_url
+from cortexdsl.models.transports.request_parts import SEED
 
 if TYPE_CHECKING:
     import httpx

@@ -21,10 +21,10 @@ from typing import Any
 
 from cortexdsl.core import Model
 from cortexdsl.errors import ModelError
+from cortexdsl.models.transports.addresses import is_address, mask_url
 from cortexdsl.models.transports.interface import PLACEHOLDER_KEY
 from cortexdsl.models.transports.prices import listed_provider, listed_providers
 from cortexdsl.models.transports.registry import LITELLM, named_type
-from cortexdsl.models.transports.wire import is_address, mask_url
 
 _SUPPORTED = "provider_endpoints_support_backup.json"
 _LIKE_OPENAI = "llms/openai_like/providers.json"

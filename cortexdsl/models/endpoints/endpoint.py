@@ -20,9 +20,9 @@ from cortexdsl.models.call_keys import plain
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.rates import RateFile, RateMeter, rate_path
 from cortexdsl.models.endpoints.retry import OUTAGE_SECONDS, PROBE_SECONDS, FirstCall, Outages, Runtime
+from cortexdsl.models.transports.addresses import mask_url, place_of
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.wire import mask_url, place_of
 
 START = 20
 """Calls in flight at first. From 4 on, the 64 places of a server are filled a second after the first call of 200 ms."""

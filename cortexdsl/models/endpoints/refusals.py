@@ -11,8 +11,8 @@ from pathlib import Path
 
 from cortexdsl.core import Call, Model
 from cortexdsl.models.endpoints.shared_facts import SharedFacts
+from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.wire import mask_url
 
 REFUSALS_FILE = ".refused"
 

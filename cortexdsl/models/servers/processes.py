@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cortexdsl.errors import ModelError
 from cortexdsl.models.servers.pages import is_ready
-from cortexdsl.models.transports.wire import mask_url
+from cortexdsl.models.transports.addresses import mask_url
 
 _LAST_WORDS = 1_000
 _NOISE = re.compile(

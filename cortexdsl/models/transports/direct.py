@@ -12,9 +12,9 @@ from cortexdsl.core import Call
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
+from cortexdsl.models.transports.request_parts import SEED, messages_of, refused_parameters, sent_parameters
 from cortexdsl.models.transports.responses import read_body, read_reply
 from cortexdsl.models.transports.streams import STREAMED
-from cortexdsl.models.transports.wire import SEED, messages_of, refused_parameters, sent_parameters
 
 if TYPE_CHECKING:
     import aiohttp

@@ -30,9 +30,9 @@ from cortexdsl.models.transports.completions import completion
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, from_exception
 from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
+from cortexdsl.models.transports.request_parts import SEED, messages_of, refused_parameters, sent_parameters
 from cortexdsl.models.transports.responses import read_reply
 from cortexdsl.models.transports.streams import STREAMED
-from cortexdsl.models.transports.wire import SEED, messages_of, refused_parameters, sent_parameters
 
 T = TypeVar("T")
 
@@ -141,6 +141,7 @@ def _silent_log(kind: str, model: str, messages: Any, *, streamed: bool = False)
     logs: Any = importlib.import_module("litellm.litellm_core_utils.litellm_logging")
     log = logs.Logging(model, messages, streamed, kind, datetime.now(), litellm_call_id="", function_id="")
     log.response_cost_calculator = lambda *_, **__: None
+    log.stream_options = STREAMED["stream_options"] if streamed else None
     return log
 
 

@@ -23,9 +23,9 @@ from cortexdsl.models.endpoints.credentials import (
     provider_of,
     unset_variables_of,
 )
+from cortexdsl.models.transports.addresses import mask_url, place_of
 from cortexdsl.models.transports.interface import PLACEHOLDER_KEY
 from cortexdsl.models.transports.litellm import load
-from cortexdsl.models.transports.wire import mask_url, place_of
 from cortexdsl.plan import compile_spec
 
 KEY = "sk-proj-abcdefghijklmnop"

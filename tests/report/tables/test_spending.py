@@ -8,9 +8,9 @@ from typing import Any
 
 from cortexdsl.core import Model
 from cortexdsl.models.endpoints.refusals import Refusals
+from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.wire import mask_url
 from cortexdsl.records.tallies import Tallies, read_server_runs, settled_server_runs
 from cortexdsl.report.data import read_scores
 from cortexdsl.report.tables.spending import RunCost, run_cost, server_sentences, servers_table
