@@ -230,12 +230,10 @@ class Client:
             self.tally.asked_again(kind_of(earlier_failure))
         self.counts.asked += 1
         self.counts.failed += failure is not None
-        cached = record["usage"].get("cached_tokens") or 0
         saved = 0.0 if raw is None else saved_by_cache(model, raw.usage)
         # The price of a tool, which is 0, says nothing about the price of models.
         is_priced = not declared.is_tool and paid_dollars(record) is not None
-        usage = replace(usage, cached_tokens=cached, saved=saved)
-        self.tally.ended(usage, failure.kind if failure else None, is_priced=is_priced)
+        self.tally.ended(replace(usage, saved=saved), failure.kind if failure else None, is_priced=is_priced)
         return reply
 
     async def _at_once(self, request: Request[Any]) -> AttemptResult[Any]:

@@ -182,7 +182,8 @@ def usage_of(record: Mapping[str, Any]) -> Usage:
         completion = written // _CHARACTERS_PER_TOKEN + lost.get("completion_tokens", 0)
     is_failure = record.get("error") is not None
     dollars, attempts = paid_dollars(record) or 0.0, record.get("attempts") or 1
-    return Usage(1, prompt, completion, dollars, attempts=attempts, failed=int(is_failure))
+    cached = (record.get("usage") or {}).get("cached_tokens") or 0
+    return Usage(1, prompt, completion, dollars, 0.0, attempts, int(is_failure), cached)
 
 
 def estimated_tokens(messages: Any) -> int:

@@ -68,7 +68,7 @@ ATTEMPTS: Mapping[FailureKind, int] = MappingProxyType({
     # limit of a minute and end within the 15 minutes of `seconds`.
     FailureKind.RATE_LIMIT: 20,
     # Six attempts take 16 s: enough for a restart behind a load balancer. An outage that lasts longer is waited for by
-    # `limits: wait`, with one request every few seconds in place of those of all calls.
+    # `limits: wait`, and only one request every few seconds is sent meanwhile.
     FailureKind.TRANSIENT: 6,
     FailureKind.FOREIGN: 6,
     # Each attempt is paid for, and a model that replies nothing five times will do so again: that is data.
