@@ -31,7 +31,11 @@ def test_a_row_adds_the_jobs_of_its_cell_up(tmp_path: Path) -> None:
     shown = at(tmp_path, said(), whole)
     a, b = shown.rows
     assert (a.cell, a.state, a.done, a.total) == ("a", "running", 14, 20)
-    assert (a.spent.calls["asked"], a.spent.dollars, a.spent.retries) == (140, 1.5, {"rate_limit": 4, "timeout": 2})
+    assert (a.spent.calls["asked"], a.spent.usage.dollars, a.spent.retries) == (
+        140,
+        1.5,
+        {"rate_limit": 4, "timeout": 2},
+    )
     assert (b.cell, b.state, b.done, b.total) == ("b[keep=mean]", "waiting", 0, 20)
     assert (shown.all.done, shown.all.total, shown.all.state, shown.running) == (14, 40, "running", 1)
 
@@ -62,7 +66,7 @@ def test_a_job_without_news_for_a_minute_is_silent(tmp_path: Path, now: float, s
 def test_an_unknown_price_makes_the_sum_unknown(tmp_path: Path) -> None:
     """Half a dollar and an unknown cost are not half a dollar."""
     shown = at(tmp_path, said(), said(shard="r1-s02", dollars=None))
-    assert (shown.all.spent.dollars, shown.all.spent.is_priced) == (0.5, False)
+    assert (shown.all.spent.usage.dollars, shown.all.spent.usage.is_priced) == (0.5, False)
 
 
 def test_what_jobs_said_at_their_end_is_counted_by_message(tmp_path: Path) -> None:
@@ -109,8 +113,8 @@ def test_a_run_counts_its_own_calls_and_tells_the_total_apart(tmp_path: Path) ->
     shown = watched.look(is_last=True)
     spent = shown.all.spent
     assert (spent.calls["asked"], spent.calls["shared"], spent.calls["retried"]) == (12, 6, 2)
-    assert (spent.input_tokens, spent.output_tokens, spent.seconds) == (1200, 120, pytest.approx(3.0))
-    assert (spent.dollars, spent.retries, spent.failures) == (pytest.approx(0.15), {"rate_limit": 2}, {})
+    assert (spent.usage.input_tokens, spent.usage.output_tokens, spent.usage.seconds) == (1200, 120, pytest.approx(3.0))
+    assert (spent.usage.dollars, spent.retries, spent.failures) == (pytest.approx(0.15), {"rate_limit": 2}, {})
     summary = Display([watched], Console(), clock=lambda: 1502.0).summary(shown)
     assert ", 12 calls sent, 6 replies reused, 1,200 + 120 tokens, $0.15, 0 s, " in summary
     assert ", 2 retried (rate limit); " in summary
