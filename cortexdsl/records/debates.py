@@ -307,6 +307,6 @@ _CODEC: Codec = Codec(
         "Deferred.debate": (_stage_to_json, lambda value: _CODEC.read(Debate, value)),
     },
     keys={"Measured.asides": "calls"},
-    always=("Header.guided", "Measured.unmeasured", "Measured.asides", "Aside.reasoning_tokens"),
+    always=("Header.guided", "Measured.unmeasured", "Measured.asides", "ProbeCall.reasoning_tokens"),
     checks={Turn: _check_turn, Debate: _check_debate},
 )
