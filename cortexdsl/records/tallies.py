@@ -158,14 +158,7 @@ def _less(counts: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int
 def total_of(tallies: Iterable[TallySum]) -> TallySum:
     """Add tallies up."""
     every = tuple(tallies)
-    summed = ("done", "input_tokens", "output_tokens", "cached_tokens", "saved", "seconds")
-    sums: dict[str, Any] = {name: sum(getattr(tally, name) for tally in every) for name in summed}
-    sums |= {name: _added(getattr(tally, name) for tally in every) for name in ("calls", "failures", "retries")}
     return TallySum(
-        jobs=len(every),
-        dollars=sum(tally.dollars or 0.0 for tally in every),
-        is_priced=all(tally.dollars is not None for tally in every if tally.calls.get("asked")),
-        **sums,
         done=sum(tally.done for tally in every),
         calls=_added(tally.calls for tally in every),
         usage=sum((tally.usage for tally in every), NO_USAGE),
