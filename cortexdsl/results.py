@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from cortexdsl.claims.arms import arms_of, find_arm
+from cortexdsl.claims.cells import cells_of, find_cell
 from cortexdsl.core import Correction, Family
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout, results_folder
@@ -166,9 +166,9 @@ class Results:
         """
         check_own_files([Path(self._layout.table("scores"))])
         table = read_table(Path(self._layout.table("scores")))
-        arms = arms_of(table.cells)
-        reference = find_arm(arms, to).cell
-        named = tuple(find_arm(arms, cell).cell for cell in cells) or table.cells
+        arms = cells_of(table.cells)
+        reference = find_cell(arms, to).cell
+        named = tuple(find_cell(arms, cell).cell for cell in cells) or table.cells
         family = Family("comparison", tuple(cell for cell in named if cell != reference), reference, correction)
         metrics = (metric,) if isinstance(metric, str) else tuple(metric)
         own = int(self.plan["seed"]) if seed is None else seed

@@ -46,7 +46,7 @@ def phases_of(
     found: list[Phase] = []
     for repeat in range(1, said.repeats + 1):
         for role in said.roles:
-            begins = method.cast[role][0].model
+            begins = method.role_agents[role][0].model
             own = method_digest(
                 method, seed, templates.digest, templates.digest(said.guide), role, said.samples, said.opening,
                 learned.task.digest if learned else None,
@@ -104,5 +104,5 @@ def base_folder(training: Training, phase: Phase) -> Path:
 
 
 def _with_model(method: Method, role: str, model: Model) -> Method:
-    cast = {**method.cast, role: tuple(replace(agent, model=model) for agent in method.cast[role])}
-    return replace(method, cast=cast)
+    role_agents = {**method.role_agents, role: tuple(replace(agent, model=model) for agent in method.role_agents[role])}
+    return replace(method, role_agents=role_agents)

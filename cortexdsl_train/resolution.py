@@ -18,8 +18,8 @@ from cortexdsl.engine.methods import with_all_models
 from cortexdsl.engine.trajectories import role_turns, turn_sequence
 from cortexdsl.errors import DataError, InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.training import QuestionsText, TrainText
-from cortexdsl.language.methods.arms import MethodArm
 from cortexdsl.language.methods.grid import VariedTraining
+from cortexdsl.language.methods.resolved_cells import ResolvedCell
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import TRAINED, Spec, path_of
 from cortexdsl.plan.layout import Layout
@@ -104,7 +104,7 @@ GUIDED_BY = frozenset({"prompt", "target"})
 
 
 def resolve(
-    spec: Spec, arms: Sequence[MethodArm], tasks: Mapping[str, Task], templates: Templates, layout: Layout
+    spec: Spec, arms: Sequence[ResolvedCell], tasks: Mapping[str, Task], templates: Templates, layout: Layout
 ) -> ResolvedTrainings:
     """Resolve the trainings of a spec; parameters as in `cortexdsl.plan.training.resolve_trainings`."""
     named = {arm.name: arm for arm in arms}
@@ -137,14 +137,14 @@ def resolve(
     return _with_models(spec, arms, phases, tuple(trainings), tuple(problems), tuple(lost))
 
 
-def _asked(spec: Spec, arms: Sequence[MethodArm]) -> Sequence[VariedTraining]:
+def _asked(spec: Spec, arms: Sequence[ResolvedCell]) -> Sequence[VariedTraining]:
     """Return the entries of `train`, and those that points of grids make of them, each once."""
     entries = {name: VariedTraining(name, name, said) for name, said in spec.text.train.items()}
     varied = {name: each for arm in arms for name, each in arm.trainings.items() if name not in entries}
     return (*entries.values(), *varied.values())
 
 
-def _wrong(spec: Spec, name: str, said: TrainText, arm: MethodArm, templates: Templates) -> Iterator[Problem]:
+def _wrong(spec: Spec, name: str, said: TrainText, arm: ResolvedCell, templates: Templates) -> Iterator[Problem]:
     """Yield why a method cannot be trained."""
     method = arm.debate
 
@@ -165,14 +165,14 @@ def _wrong(spec: Spec, name: str, said: TrainText, arm: MethodArm, templates: Te
         yield found("method", f"{said.method} cannot be learned from: {error}", remedy)
         return
     for role in said.roles:
-        if role not in method.cast:
-            yield found("roles", f"{said.method} has no role {role}", nearest(role, method.cast, say="roles"))
+        if role not in method.role_agents:
+            yield found("roles", f"{said.method} has no role {role}", nearest(role, method.role_agents, say="roles"))
         elif not role_turns(method, role, opening=said.opening):
             yield found("roles", f"the {role} of {said.method} says nothing to learn from", "raise its rounds")
         elif own := _steps_with_models(method, role, opening=said.opening):
             what = f"the {role} of {said.method} speaks in {', '.join(own)} with a model that the step names"
             yield found("roles", what, "what is trained would never speak there: remove model: from the step")
-        elif len(said.roles) * said.repeats > 1 and method.cast[role][0].model.is_program:
+        elif len(said.roles) * said.repeats > 1 and method.role_agents[role][0].model.is_program:
             what = f"the {role} speaks with a model without weights to train, and later phases need what it learned"
             yield found("roles", what, f"write roles: [{role}], whose pairs can be made, or give it another model")
     try:
@@ -209,7 +209,7 @@ def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) 
 def _training(
     spec: Spec,
     asked: VariedTraining,
-    arm: MethodArm,
+    arm: ResolvedCell,
     learned: TrainingQuestions,
     phases: tuple[Phase, ...],
     layout: Layout,
@@ -249,7 +249,7 @@ def _phase(phases: Sequence[Phase], role: str, repeat: int | None) -> Phase | No
 
 def _with_models(
     spec: Spec,
-    arms: Sequence[MethodArm],
+    arms: Sequence[ResolvedCell],
     phases: Mapping[str, tuple[Phase, ...]],
     trainings: tuple[Training, ...],
     problems: tuple[Problem, ...],

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cortexdsl.core import Method, Model, Question
 from cortexdsl.engine.trajectories import BranchKind, Guide
-from cortexdsl.language.methods.arms import MethodArm
+from cortexdsl.language.methods.resolved_cells import ResolvedCell
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
 from cortexdsl.plan.layout import Layout
@@ -18,7 +18,7 @@ class DebateTrainer:
     """Trains models from debates of their own."""
 
     def resolve(
-        self, spec: Spec, arms: Sequence[MethodArm], tasks: Mapping[str, Task], templates: Templates, layout: Layout
+        self, spec: Spec, arms: Sequence[ResolvedCell], tasks: Mapping[str, Task], templates: Templates, layout: Layout
     ) -> ResolvedTrainings:
         """Resolve the entries of `train`."""
         from cortexdsl_train.resolution import resolve

@@ -50,14 +50,16 @@ async def no_similarity(embedding: str, texts: Sequence[str]) -> Floats:
 
 
 def method(name: str, agents: int, **options: float) -> Method:
-    cast = {"debater": tuple(Agent(f"a{k}", Model("s", "builtin/solver", options=options)) for k in range(agents))}
+    role_agents = {
+        "debater": tuple(Agent(f"a{k}", Model("s", "builtin/solver", options=options)) for k in range(agents))
+    }
     topologies: dict[str, Topology] = {"multi-llm": Everyone(), "neighbor": Ring(1)}
     hears = topologies.get(name)
     if hears is None:
-        return Method(name, cast, {"answer": ANSWER}, ("answer",), Decide("majority"))
+        return Method(name, role_agents, {"answer": ANSWER}, ("answer",), Decide("majority"))
     revise = Step("revise", "debater", "multi-llm/revise.j2", hears=hears)
     schedule = ("answer", Repeat(ROUNDS, ("revise",)))
-    return Method(name, cast, {"answer": ANSWER, "revise": revise}, schedule, Decide("majority"))
+    return Method(name, role_agents, {"answer": ANSWER, "revise": revise}, schedule, Decide("majority"))
 
 
 async def debates(task: Task, plan: Method) -> list[Debate]:

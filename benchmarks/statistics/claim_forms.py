@@ -27,7 +27,7 @@ from scenarios.bounds import Group
 from scenarios.bounds import groups as bound_groups
 from scenarios.these import these_groups
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.stats.verdicts import evaluate_claims
 
 BLOCK, DRAWS, LIMIT = 250, 399, 0.06
@@ -69,7 +69,7 @@ def block_of(task: Task, block: int = BLOCK) -> list[dict[str, object]]:
         random = np.random.default_rng([number * BLOCK + run, questions, replicates, *name.encode()])
         made, claims = group.make(random, questions, replicates)
         texts = [claim for claim, _ in claims.values()]
-        found = evaluate_claims(made, texts, 1, arms_of(made.cells), correction="none", draws=DRAWS)
+        found = evaluate_claims(made, texts, 1, cells_of(made.cells), correction="none", draws=DRAWS)
         for (form, (_, wrong)), verdict, note in zip(claims.items(), found["verdict"], found["note"], strict=True):
             count = counts.setdefault(form, Counter())
             if verdict != "undecided" and wrong in ("both", verdict):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.stats.inference.budgets import SURE, front_table
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
 from cortexdsl.stats.verdicts import evaluate_claims
@@ -86,7 +86,7 @@ def row(case: Case, questions: int, runs: int) -> Iterator[str]:
     sure = 0
     for run in range(runs):
         table = experiment(case, questions, run)
-        found = evaluate_claims(table, [CLAIM], 1, arms_of(table.cells), correction="none", draws=DRAWS)
+        found = evaluate_claims(table, [CLAIM], 1, cells_of(table.cells), correction="none", draws=DRAWS)
         verdict = found["verdict"][0]
         if verdict in verdicts:
             verdicts[verdict] += 1

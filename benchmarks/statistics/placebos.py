@@ -22,7 +22,7 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.core import (
     Agent,
     Call,
@@ -205,7 +205,7 @@ def row(speakers: Speakers, runs: int, pool: int, questions: int) -> str:
         long = drawn.reset_index(drop=True).rename_axis("question_id").reset_index()
         long = long.melt("question_id", var_name="cell", value_name="score").assign(replicate=1)
         table = score_table(long)
-        found = evaluate_claims(table, claims, 1, arms_of(table.cells), correction="none")
+        found = evaluate_claims(table, claims, 1, cells_of(table.cells), correction="none")
         for other, verdict in zip(EVERY, found["verdict"], strict=True):
             supported[other] += verdict == "supported"
             contradicted[other] += verdict == "contradicted"

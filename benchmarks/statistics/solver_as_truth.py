@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.random import Generator
 from statsmodels.stats.proportion import proportion_confint
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.core import Dataset, Floats
 from cortexdsl.models.transports.builtin import solve
 from cortexdsl.stats.planning.expectations import Expectation
@@ -70,7 +70,7 @@ def main() -> None:
     truth = strong.mean() - weak.mean()
     earlier = score_table(experiment(np.random.default_rng(0), strong, weak, QUESTIONS))
     expected = Expectation(differences={CLAIMS[0]: float(truth)}, earlier=earlier)
-    plan = plan_power(CLAIMS[:1], arms_of(["a", "b"]), {"d": 100}, REPLICATES, expected, runs=0).iloc[0]
+    plan = plan_power(CLAIMS[:1], cells_of(["a", "b"]), {"d": 100}, REPLICATES, expected, runs=0).iloc[0]
     size = int(plan["needed"])
     print(f"skills {SKILLS[0]} and {SKILLS[1]}: accuracies {weak.mean():.3f} and {strong.mean():.3f}; ", end="")
     many = draw(np.random.default_rng(1), strong, weak, 500_000)

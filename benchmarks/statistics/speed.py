@@ -15,7 +15,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.core import Family
 from cortexdsl.stats.inference.families import compare_families, missing_bounds
 from cortexdsl.stats.inference.joint import omnibus_families
@@ -64,7 +64,7 @@ def main() -> None:
         "comparisons": lambda: compare_families(table, families, METRICS, seed=1),
         "omnibus": lambda: omnibus_families(table, families, METRICS),
         "bounds": lambda: missing_bounds(table, families, METRICS, seed=1),
-        "claims": lambda: evaluate_claims(table, claims(cells), seed=1, arms=arms_of(cells)),
+        "claims": lambda: evaluate_claims(table, claims(cells), seed=1, arms=cells_of(cells)),
     }.items():
         at, used = time.perf_counter(), time.process_time()
         rows = len(task())

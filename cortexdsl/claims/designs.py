@@ -11,7 +11,7 @@ from typing import assert_never
 
 import numpy as np
 
-from cortexdsl.claims.arms import GridArm, cells_at, find_arm, levels_of, value_text
+from cortexdsl.claims.cells import CellNames, cells_at, find_cell, levels_of, value_text
 from cortexdsl.claims.parser import parse_point
 from cortexdsl.claims.values import (
     OTHERS,
@@ -87,7 +87,7 @@ class Design:
         return np.asarray(self.sign * self.weights.sum(axis=0))
 
 
-def design_of(claim: Claim, arms: Sequence[GridArm]) -> Design:
+def design_of(claim: Claim, arms: Sequence[CellNames]) -> Design:
     """Return the contrasts of cells that a claim is about.
 
     Raises
@@ -112,11 +112,11 @@ def design_of(claim: Claim, arms: Sequence[GridArm]) -> Design:
             assert_never(claim)
 
 
-def _comparison(claim: Comparison, arms: Sequence[GridArm]) -> Design:
+def _comparison(claim: Comparison, arms: Sequence[CellNames]) -> Design:
     sign = -1.0 if claim.operator in ("<", "<=") else 1.0
     if claim.reference == OTHERS:
         return _others(claim, arms, sign)
-    terms = [(weight, replace(one, name=find_arm(arms, one.name).cell)) for weight, one in claim.terms]
+    terms = [(weight, replace(one, name=find_cell(arms, one.name).cell)) for weight, one in claim.terms]
     if len({one for _, one in terms}) < len(terms):
         twice = next(one for i, (_, one) in enumerate(terms) if one in [other for _, other in terms[:i]])
         raise InputError(f"the claim {claim.text!r} compares {twice.name} with itself under another name")
@@ -129,10 +129,10 @@ def _comparison(claim: Comparison, arms: Sequence[GridArm]) -> Design:
     return Design(claim, tuple(one for _, one in terms), weights, sign=sign, null=claim.offset, margin=claim.margin)
 
 
-def _others(claim: Comparison, arms: Sequence[GridArm], sign: float) -> Design:
+def _others(claim: Comparison, arms: Sequence[CellNames], sign: float) -> Design:
     """Compare one cell with each of the others."""
     (_, own), (_, theirs) = claim.terms
-    first = find_arm(arms, own.name).cell
+    first = find_cell(arms, own.name).cell
     rivals = tuple(dict.fromkeys(arm.cell for arm in arms if arm.cell != first))
     if not rivals:
         raise InputError(f"the claim {claim.text!r}: there is no other cell than {first}")
@@ -142,9 +142,9 @@ def _others(claim: Comparison, arms: Sequence[GridArm], sign: float) -> Design:
     return Design(claim, quantities, weights, sign=sign, null=claim.offset, margin=claim.margin, notes=notes)
 
 
-def _front(claim: Front, arms: Sequence[GridArm]) -> Design:
+def _front(claim: Front, arms: Sequence[CellNames]) -> Design:
     """Compare one cell with each of the others on each metric: it must be better on one of them."""
-    cell = find_arm(arms, claim.name).cell
+    cell = find_cell(arms, claim.name).cell
     rivals = tuple(dict.fromkeys(arm.cell for arm in arms if arm.cell != cell))
     if not rivals:
         raise InputError(f"the claim {claim.text!r}: there is no other cell than {cell}")
@@ -163,7 +163,7 @@ def _better_on_some(claim: Front, cell: str, rival: str) -> Design:
     return Design(replace(claim, text=f"{cell} is better than {rival} on one of them"), parts=tuple(parts))
 
 
-def _over_teams(claim: Comparison, arms: Sequence[GridArm]) -> Design:
+def _over_teams(claim: Comparison, arms: Sequence[CellNames]) -> Design:
     """Make the same comparison in every team that all methods of the claim have."""
     teams: list[dict[str, str]] = []
     for quantity in claim.quantities:
@@ -194,7 +194,7 @@ def _over_teams(claim: Comparison, arms: Sequence[GridArm]) -> Design:
     return replace(parts[0], claim=claim, parts=parts, notes=("",))
 
 
-def _trend(claim: Trend, arms: Sequence[GridArm]) -> Design:
+def _trend(claim: Trend, arms: Sequence[CellNames]) -> Design:
     axis = claim.slice.free[0]
     levels = levels_of(arms, claim.slice, axis)
     if len(levels) < 2:
@@ -228,7 +228,7 @@ def _spacing(levels: Sequence[str]) -> tuple[Floats, float]:
     return np.array([float(len(whole) * one - sum(whole)) for one in whole]), float(unit)
 
 
-def _best(claim: Best, arms: Sequence[GridArm]) -> Design:
+def _best(claim: Best, arms: Sequence[CellNames]) -> Design:
     axis = claim.slice.free[0]
     (level,) = levels_of(arms, replace(claim.slice, levels={axis: (claim.value,)}), axis)
     if level not in (known := levels_of(arms, claim.slice, axis)):
@@ -243,7 +243,7 @@ def _best(claim: Best, arms: Sequence[GridArm]) -> Design:
     return Design(claim, quantities, counts[0] - counts[1:], 1 / each, sign, notes=notes)
 
 
-def _interaction(claim: Interaction, arms: Sequence[GridArm]) -> Design:
+def _interaction(claim: Interaction, arms: Sequence[CellNames]) -> Design:
     first, second = claim.slice.free
     rows, columns = (levels_of(arms, claim.slice, axis) for axis in (first, second))
     if min(len(rows), len(columns)) < 2:
@@ -262,7 +262,7 @@ def _interaction(claim: Interaction, arms: Sequence[GridArm]) -> Design:
 
 
 def _mixture(
-    arms: Sequence[GridArm], part: Slice, points: Sequence[Mapping[str, str]]
+    arms: Sequence[CellNames], part: Slice, points: Sequence[Mapping[str, str]]
 ) -> tuple[tuple[str, ...], Floats, int]:
     """Return the cells of several grid points, each point averaged over its open axes.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cortexdsl.claims.arms import arms_of, find_arm
+from cortexdsl.claims.cells import cells_of, find_cell
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
@@ -116,8 +116,8 @@ def _compare(args: argparse.Namespace, table: ScoreTable, claims: Sequence[Claim
         answers = answers_for(path)
         check_files(Layout(path.parent.as_posix()), answers)
         table = with_answers(table, answers) if answers else table
-    arms = arms_of(table.cells)
-    reference = find_arm(arms, args.to).cell
+    arms = cells_of(table.cells)
+    reference = find_cell(arms, args.to).cell
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
     families = [Family("comparison", cells, reference, args.correction)]
     metrics = tuple(dict.fromkeys(args.metric or ["score"]))

@@ -327,11 +327,11 @@ REPLICATES = (1, 2, 3, 5, 10)
 
 def _splits(plan: Plan, earlier: ScoreTable) -> list[str]:
     """Return where the spread of each claimed difference of the pilot comes from, and the best splits of the budget."""
-    from cortexdsl.claims.arms import GridArm
+    from cortexdsl.claims.cells import CellNames
     from cortexdsl.stats.inference.components import splits_of
     from cortexdsl.stats.planning.spread import claim_spread
 
-    arms = [GridArm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
+    arms = [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
     questions = sum(len(task.questions) for task in plan.tasks.values())
     debates = questions * plan.replicates
     counts = (*REPLICATES, plan.replicates)

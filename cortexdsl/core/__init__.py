@@ -81,6 +81,7 @@ from cortexdsl.core.protocol import (
     NEVER,
     NOTHING,
     SIMILARITY_FROM_REPLIES,
+    Ablation,
     Beside,
     Bin,
     Choose,
@@ -95,8 +96,7 @@ from cortexdsl.core.protocol import (
     SchedulePart,
     Step,
     Tells,
-    Told,
-    Without,
+    TurnFilter,
 )
 from cortexdsl.core.questions import Dataset, Image, Question, Reading
 from cortexdsl.core.types import EMPTY, Bools, Floats, Scalar

@@ -29,7 +29,7 @@ SIMILARITY_FROM_REPLIES = "asked"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TurnFilter:
     """A selection of a speaker's turns that reach a prompt.
 
     Attributes
@@ -63,7 +63,7 @@ class Step:
     hears : Topology
     tells : tuple
         Which of the heard agents' turns reach the prompt.
-    own : str or Told
+    own : str or TurnFilter
         Which of the speaker's own turns reach the prompt.
     material : mapping
         Further variables of the template.
@@ -104,8 +104,8 @@ class Step:
     role: str
     prompt: str
     hears: Topology = Nobody()  # noqa: RUF009 - frozen and empty, safe to share
-    tells: tuple[Tells | Told, ...] = ("latest",)
-    own: Own | Told = "none"
+    tells: tuple[Tells | TurnFilter, ...] = ("latest",)
+    own: Own | TurnFilter = "none"
     material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     order: Literal["simultaneous", "sequential"] = "simultaneous"
     each: Each = "speaker"
@@ -249,7 +249,7 @@ class Method:
     ----------
     protocol : str
         Name of the protocol.
-    cast : mapping of role to agents
+    role_agents : mapping of role to agents
     steps : mapping of name to Step
     schedule : tuple of step names, Choose and Repeat
     decide : Decide
@@ -277,7 +277,7 @@ class Method:
     """
 
     protocol: str
-    cast: Mapping[str, tuple[Agent, ...]]
+    role_agents: Mapping[str, tuple[Agent, ...]]
     steps: Mapping[str, Step]
     schedule: tuple[SchedulePart, ...]
     decide: Decide
@@ -303,11 +303,13 @@ class Method:
     @property
     def models(self) -> tuple[Model, ...]:
         """The models that its debates call, each once; with those of the method that it hands questions on to."""
-        speakers = [agent.model for cast in self.cast.values() for agent in cast]
+        speakers = [agent.model for role_agents in self.role_agents.values() for agent in role_agents]
         verifiers = (self.confidence.verifier, self.debate_confidence.verifier)
         verifier = [model for model in verifiers if model is not None]
         as_written = [AS_WRITTEN] if any(step.said for step in self.steps.values()) else []
-        of_steps = [step.model_of(agent) for step in self.steps.values() for agent in self.cast.get(step.role, ())]
+        of_steps = [
+            step.model_of(agent) for step in self.steps.values() for agent in self.role_agents.get(step.role, ())
+        ]
         found: list[Model] = []
         for model in (*speakers, *of_steps, *verifier, *as_written, *(self.defer.method.models if self.defer else ())):
             if model not in found:
@@ -335,7 +337,7 @@ class Defer:
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class Ablation:
     """Parts that a counterfactual debate leaves out, all at once; everything else stays the same.
 
     Attributes
@@ -366,4 +368,4 @@ class Without:
         return " ".join(f"{kind}={','.join(names)}" for kind, names in named.items() if names)
 
 
-NOTHING = Without()
+NOTHING = Ablation()

@@ -12,6 +12,7 @@ import numpy as np
 from cortexdsl.core import (
     NEVER,
     SIMILARITY_FROM_REPLIES,
+    Ablation,
     Choose,
     Graph,
     Method,
@@ -19,8 +20,7 @@ from cortexdsl.core import (
     Repeat,
     Sparse,
     Step,
-    Told,
-    Without,
+    TurnFilter,
 )
 from cortexdsl.engine.methods import debating_agents, opens_round, principal_roles, schedule_parts, scheduled_steps
 from cortexdsl.engine.topology import PlannedTurn
@@ -28,18 +28,20 @@ from cortexdsl.expressions.evaluation import parse, split_key
 from cortexdsl.expressions.names import OF_STEPS
 
 
-def without_agents(method: Method, without: Without) -> Method:
+def without_agents(method: Method, ablation: Ablation) -> Method:
     """Return a method without the agents that are left out."""
-    if not without.agents:
+    if not ablation.agents:
         return method
-    gone = set(without.agents)
-    cast = {role: tuple(agent for agent in agents if agent.name not in gone) for role, agents in method.cast.items()}
-    return replace(method, cast=MappingProxyType(cast))
+    gone = set(ablation.agents)
+    role_agents = {
+        role: tuple(agent for agent in agents if agent.name not in gone) for role, agents in method.role_agents.items()
+    }
+    return replace(method, role_agents=MappingProxyType(role_agents))
 
 
-def without_edges(graph: Graph, step: Step, without: Without, groups: Sequence[Sequence[str]]) -> Graph:
+def without_edges(graph: Graph, step: Step, ablation: Ablation, groups: Sequence[Sequence[str]]) -> Graph:
     """Return a graph of all agents without the agents and edges that are left out, and without empty groups."""
-    gone = set(without.agents)
+    gone = set(ablation.agents)
     listeners = list(graph.listeners)
     if step.each == "group":
         remaining = [k for k, group in enumerate(groups) if not gone.issuperset(group)]
@@ -50,21 +52,21 @@ def without_edges(graph: Graph, step: Step, without: Without, groups: Sequence[S
     heard = graph.heard[cut].copy()
     names = tuple(graph.speakers[k] for k in speakers), tuple(listeners[k] for k in remaining)
     if step.each not in ("listener", "group"):
-        for speaker, listener in without.edges:
+        for speaker, listener in ablation.edges:
             if speaker in names[0] and listener in names[1]:
                 heard[names[0].index(speaker), names[1].index(listener)] = False
     weight = None if graph.weight is None else graph.weight[cut]
     return replace(graph, speakers=names[0], listeners=names[1], weight=weight, heard=heard)
 
 
-def without_heard(planned: PlannedTurn, step: Step, without: Without) -> PlannedTurn:
+def without_heard(planned: PlannedTurn, step: Step, ablation: Ablation) -> PlannedTurn:
     """Return a call in which the speaker does not hear along the edges that are left out.
 
     If a step speaks for each listener or group, the graph has these as listeners, and the speaker of the call hears.
     """
-    if step.each not in ("listener", "group") or not without.edges:
+    if step.each not in ("listener", "group") or not ablation.edges:
         return planned
-    unheard = {speaker for speaker, listener in without.edges if listener == planned.speaker.name}
+    unheard = {speaker for speaker, listener in ablation.edges if listener == planned.speaker.name}
     return replace(planned, hears=tuple(name for name in planned.hears if name not in unheard))
 
 
@@ -72,26 +74,26 @@ Reason: TypeAlias = tuple[str, str]
 """Why something is needed, and what the user can do."""
 
 
-def why_needed(method: Method, without: Without) -> Reason | None:
+def why_needed(method: Method, ablation: Ablation) -> Reason | None:
     """Return why something cannot be left out of a debate; None if it can.
 
     Parameters
     ----------
     method : Method
-    without : Without
+    ablation : Ablation
         Agents and steps of the method.
     """
-    return next(_reasons(method, without), None)
+    return next(_reasons(method, ablation), None)
 
 
-def _reasons(method: Method, without: Without) -> Iterator[Reason]:
-    remaining = without_agents(method, without)
+def _reasons(method: Method, ablation: Ablation) -> Iterator[Reason]:
+    remaining = without_agents(method, ablation)
     if not debating_agents(remaining):
         yield f"nobody is left to debate as {' or '.join(principal_roles(method))}", "leave out fewer agents"
         return
     steps = [method.steps[name] for name in dict.fromkeys(scheduled_steps(method.schedule))]
-    roles = {role for role, agents in remaining.cast.items() if agents} | {""}
-    spoken = [step for step in steps if step.name not in without.steps and {step.role, step.of} <= roles]
+    roles = {role for role, agents in remaining.role_agents.items() if agents} | {""}
+    spoken = [step for step in steps if step.name not in ablation.steps and {step.role, step.of} <= roles]
     silent = ", ".join(step.name for step in steps if step not in spoken)
 
     def is_lost(kind: str, role: str | None = None, names: Collection[str] = ()) -> bool:
@@ -110,7 +112,7 @@ def _reasons(method: Method, without: Without) -> Iterator[Reason]:
     for step in spoken:
         yield from _lost_in_step(method, step, is_lost, silent)
         if isinstance(step.hears, OfRole) and not any(other.role in step.hears.roles for other in spoken):
-            alone = Without(steps=(*silent.split(", "), step.name))
+            alone = Ablation(steps=(*silent.split(", "), step.name))
             yield f"step {step.name} hears nobody but step {silent}", f"leave out both: {alone}"
 
 
@@ -122,7 +124,7 @@ def _lost_in_step(method: Method, step: Step, is_lost: Callable[..., bool], sile
         is_read = needs_similarity and method.similarity == SIMILARITY_FROM_REPLIES
         if _any_lost(names, is_lost) or (is_read and is_lost("similarity")):
             yield f"the weights of step {step.name} are computed from step {silent}", "leave out another"
-    conditions = [told.where for told in (*step.tells, step.own) if isinstance(told, Told) and told.where]
+    conditions = [told.where for told in (*step.tells, step.own) if isinstance(told, TurnFilter) and told.where]
     if any(_any_lost(_names(condition), is_lost) for condition in conditions):
         yield f"step {silent} decides what step {step.name} is told", "leave out another"
 

@@ -62,10 +62,10 @@ def _deciding_steps(method: Method) -> frozenset[str]:
 
 def _method_after(method: Method, debate: Debate, round_: int) -> Method:
     """Return a method with its roles as they were after a round."""
-    agents = {agent.name: agent for cast in method.cast.values() for agent in cast}
+    agents = {agent.name: agent for role_agents in method.role_agents.values() for agent in role_agents}
     chosen = {
         choice.role: tuple(agents[name] for name in choice.chosen)
         for choice in debate.choices
         if choice.round <= round_
     }
-    return replace(method, cast={**method.cast, **chosen})
+    return replace(method, role_agents={**method.role_agents, **chosen})

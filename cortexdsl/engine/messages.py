@@ -16,8 +16,8 @@ from cortexdsl.core import (
     Site,
     Step,
     Tells,
-    Told,
     Turn,
+    TurnFilter,
     canonical_value,
     number_of,
     quantile,
@@ -263,15 +263,15 @@ def build_view(
     return View(variables, *numbers, written, placebos)
 
 
-_TELLS: Mapping[str, Told | None] = {
-    "latest": Told(), "by_answer": Told(), "history": Told(last=None), "about_me": Told(about_me=True),
-    "evidence": None,
+_TELLS: Mapping[str, TurnFilter | None] = {
+    "latest": TurnFilter(), "by_answer": TurnFilter(), "history": TurnFilter(last=None),
+    "about_me": TurnFilter(about_me=True), "evidence": None,
 }  # fmt: skip
 """The turns that each word of `tells` selects; evidence consists of passages, not of turns."""
 
 
-def _selection(entry: Tells | Told) -> Told | None:
-    return entry if isinstance(entry, Told) else _TELLS[entry]
+def _selection(entry: Tells | TurnFilter) -> TurnFilter | None:
+    return entry if isinstance(entry, TurnFilter) else _TELLS[entry]
 
 
 def _heard(step: Step, planned: PlannedTurn, state: DebateState) -> list[Turn]:
@@ -290,7 +290,7 @@ def _heard(step: Step, planned: PlannedTurn, state: DebateState) -> list[Turn]:
 
 
 def _selected(
-    selection: Told, speaker: str, subject: str, state: DebateState, step: Step, word: Literal["tells", "own"]
+    selection: TurnFilter, speaker: str, subject: str, state: DebateState, step: Step, word: Literal["tells", "own"]
 ) -> Sequence[Turn]:
     """Return the turns of a speaker that one entry of `tells` or `own` selects; `about_me` means about the subject."""
     turns = state.turns_about(speaker, subject) if selection.about_me else state.turns_of(speaker)
@@ -311,7 +311,7 @@ def _own(step: Step, planned: PlannedTurn, state: DebateState) -> list[Turn]:
     me = planned.speaker.name
     if step.own == "none":
         return []
-    if isinstance(step.own, Told):
+    if isinstance(step.own, TurnFilter):
         return list(_selected(step.own, me, planned.about or me, state, step, "own"))
     turns = state.audible_turns_of(me)
     if step.own == "latest":

@@ -25,8 +25,8 @@ from cortexdsl.core import (
     Site,
     Sparse,
     Step,
-    Told,
     Turn,
+    TurnFilter,
 )
 from cortexdsl.errors import DebateError
 
@@ -108,37 +108,37 @@ def is_debating(method: Method, role: str) -> bool:
 
 
 def debating_agents(method: Method) -> tuple[Agent, ...]:
-    """Return the agents that debate under the current cast, in the order of the principal roles, each once."""
-    cast = [agent for role in principal_roles(method) for agent in method.cast.get(role, ())]
-    return tuple({agent.name: agent for agent in cast}.values())
+    """Return the agents that debate under the current roles, in the order of the principal roles, each once."""
+    role_agents = [agent for role in principal_roles(method) for agent in method.role_agents.get(role, ())]
+    return tuple({agent.name: agent for agent in role_agents}.values())
 
 
 def agent_numbers(method: Method) -> dict[str, int]:
     """Return the number of each agent, from 1: a debater's place among the debaters, another's in its first role."""
     numbers = {agent.name: k for k, agent in enumerate(debating_agents(method), 1)}
-    for agents in method.cast.values():
+    for agents in method.role_agents.values():
         for k, agent in enumerate(agents, 1):
             numbers.setdefault(agent.name, k)
     return numbers
 
 
 def players(method: Method, role: str) -> tuple[str, ...]:
-    """Return the agents that play a role under the current cast, without those that have left the debate."""
-    cast = tuple([agent.name for agent in method.cast[role]])
+    """Return the agents that play a role under the current roles, without those that have left the debate."""
+    role_agents = tuple([agent.name for agent in method.role_agents[role]])
     debating = {agent.name for agent in debating_agents(method)}
-    remaining = tuple([name for name in cast if name in debating])
-    return remaining if len(remaining) == len(cast) or is_debating(method, role) else cast
+    remaining = tuple([name for name in role_agents if name in debating])
+    return remaining if len(remaining) == len(role_agents) or is_debating(method, role) else role_agents
 
 
 def roles_of(method: Method, name: str) -> frozenset[str]:
-    """Return the roles that an agent plays under the current cast."""
-    return frozenset([role for role, agents in method.cast.items() for agent in agents if agent.name == name])
+    """Return the roles that an agent plays under the current roles."""
+    return frozenset([role for role, agents in method.role_agents.items() for agent in agents if agent.name == name])
 
 
 # ------------------------------------------------------------ expressions
 def names_in(method: Method) -> tuple[str, ...]:
     """Return the names of the roles and agents of a method, and of the method that it hands questions on to."""
-    casts = [cast for stage in stages_of(method) for cast in stage.cast.items()]
+    casts = [role_agents for stage in stages_of(method) for role_agents in stage.role_agents.items()]
     return tuple(dict.fromkeys(name for role, agents in casts for name in (role, *(agent.name for agent in agents))))
 
 
@@ -161,9 +161,9 @@ def expression_sites(method: Method) -> Iterator[tuple[Site, Keep]]:
             yield Site("hears", step.name, topology.weight), topology.keep
             topology = topology.within
         for told in step.tells:
-            if isinstance(told, Told) and told.where:
+            if isinstance(told, TurnFilter) and told.where:
                 yield Site("tells", step.name, told.where), KEEP_TRUE
-        if isinstance(step.own, Told) and step.own.where:
+        if isinstance(step.own, TurnFilter) and step.own.where:
             yield Site("own", step.name, step.own.where), KEEP_TRUE
 
 
@@ -202,12 +202,12 @@ def with_each_model(method: Method, change: Callable[[Model], Model]) -> Method:
         model = change(agent.model)
         return agent if model is agent.model else replace(agent, model=model)
 
-    cast = {role: tuple(map(changed, agents)) for role, agents in method.cast.items()}
+    role_agents = {role: tuple(map(changed, agents)) for role, agents in method.role_agents.items()}
     steps = {
         name: step if step.model is None else replace(step, model=change(step.model))
         for name, step in method.steps.items()
     }
-    return replace(method, cast=MappingProxyType(cast), steps=MappingProxyType(steps))
+    return replace(method, role_agents=MappingProxyType(role_agents), steps=MappingProxyType(steps))
 
 
 def with_all_models(method: Method, change: Callable[[Model], Model]) -> Method:

@@ -112,7 +112,7 @@ class Placebos:
         self._method, self._question, self._ports, self._state = method, question, ports, state
         self._chance, self._further_seed, self._debate_other = chance, further_seed, debate_other
         self._quotes = QuotedTurns(method.passes, ports.reader)
-        names = [agent.name for agents in method.cast.values() for agent in agents]
+        names = [agent.name for agents in method.role_agents.values() for agent in agents]
         self._places = {name: k for k, name in enumerate(dict.fromkeys(names))}
         self._openings: dict[str, tuple[Call, Step]] = {}
         self._other: OtherQuestion | None = None

@@ -145,9 +145,9 @@ def _reread_confidence(debate: Debate, answer: str | None, last: Sequence[Turn])
 
 def method_at_end(debate: Debate, method: Method) -> Method:
     """Return a method with its roles as they were when a debate ended."""
-    agents = {agent.name: agent for cast in method.cast.values() for agent in cast}
+    agents = {agent.name: agent for role_agents in method.role_agents.values() for agent in role_agents}
     last = {choice.role: tuple(agents[name] for name in choice.chosen) for choice in debate.choices}
-    return replace(method, cast={**method.cast, **last})
+    return replace(method, role_agents={**method.role_agents, **last})
 
 
 def _reread(turn: Turn, debate: Debate, method: Method, reader: Reader, numbers: Mapping[str, int]) -> Turn:

@@ -22,6 +22,7 @@ from cortexdsl.core import (
     NOTHING,
     STATED,
     VERIFIER,
+    Ablation,
     Agent,
     Call,
     Choose,
@@ -42,7 +43,6 @@ from cortexdsl.core import (
     Sparse,
     Step,
     Turn,
-    Without,
 )
 from cortexdsl.engine.ablation import without_agents, without_edges, without_heard
 from cortexdsl.engine.concurrency import gather_all, yield_to_others
@@ -77,7 +77,7 @@ async def run_debate(
     seed: int,
     replicate: int,
     given: Sequence[Turn] = (),
-    without: Without = NOTHING,
+    ablation: Ablation = NOTHING,
 ) -> Debate:
     """Run one debate.
 
@@ -91,7 +91,7 @@ async def run_debate(
         Of the experiment; every draw derives from them and the question.
     given : sequence of Turn
         The first turns, used as they are instead of calls: a branch of an earlier debate.
-    without : Without
+    ablation : Ablation
         What is left out. Seeds do not depend on it: a call with the same messages stays the same call.
 
     Returns
@@ -104,7 +104,7 @@ async def run_debate(
         The protocol cannot continue: a weight is not a number, a graph does not fit the agents, or a given turn is not
         one of its schedule.
     """
-    return await _Run(method, question, ports, seed, replicate, given, without).whole()
+    return await _Run(method, question, ports, seed, replicate, given, ablation).whole()
 
 
 class _Enough(Exception):  # noqa: N818 - not an error
@@ -122,22 +122,22 @@ class _Run:
         seed: int,
         replicate: int,
         given: Sequence[Turn],
-        without: Without,
+        ablation: Ablation,
         through: int | None = None,
     ) -> None:
         self.written, self.through = method, through
         self.wording = drawn_wording(seed, replicate, method.wordings) + 1 if method.wordings else 0
         method = in_wording(method, self.wording - 1) if self.wording else method
         self.method, self.question, self.ports = method, question, ports
-        self.seed, self.replicate, self.given, self.without = seed, replicate, given, without
-        self.reduced = without_agents(method, without)
+        self.seed, self.replicate, self.given, self.ablation = seed, replicate, given, ablation
+        self.method_after_removal = without_agents(method, ablation)
         self.skipped_rounds = 0
         names = tuple(agent.name for agent in debating_agents(method))
-        remaining = tuple(agent.name for agent in debating_agents(self.reduced))
+        remaining = tuple(agent.name for agent in debating_agents(self.method_after_removal))
         self.state = DebateState(names, remaining=remaining, own_numbers=agent_numbers(method), observe=ports.observe)
         self.quotes = QuotedTurns(method.passes, ports.reader)
         self.sent: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
-        self.agents = {agent.name: agent for agents in method.cast.values() for agent in agents}
+        self.agents = {agent.name: agent for agents in method.role_agents.values() for agent in agents}
         self.groups = draw_groups(method, names, self._chance("groups"))
         self.placebos = (
             Placebos(
@@ -153,13 +153,15 @@ class _Run:
         await self._run(self.method.schedule)
         if len(self.given) > len(self.state.turns):
             raise DebateError(f"{len(self.given)} turns are given, but the debate ends after {len(self.state.turns)}")
-        decision = decide(self.reduced, self.state.turns, self.state.remaining, lambda: self._chance("tie"))
+        decision = decide(
+            self.method_after_removal, self.state.turns, self.state.remaining, lambda: self._chance("tie")
+        )
         confidence = await self._confidence(decision.answer)
         deferred = await self._hand_on(decision.answer, confidence)
-        is_regular = self.state.all_answered_every_round(self.without.agents)
+        is_regular = self.state.all_answered_every_round(self.ablation.agents)
         return Debate(
             question_id=self.question.id,
-            agents=tuple(agent for name, agent in self.agents.items() if name not in self.without.agents),
+            agents=tuple(agent for name, agent in self.agents.items() if name not in self.ablation.agents),
             turns=tuple(self.state.turns),
             graphs=tuple(self.state.graphs),
             answer=decision.answer if deferred is None else deferred.debate.answer,
@@ -196,7 +198,7 @@ class _Run:
         measure = self.method.debate_confidence
         if measure == BY_VOTES and self.method.defer is None:
             return None
-        last = last_of(answers_of(self.reduced, self.state.turns, self.state.remaining))
+        last = last_of(answers_of(self.method_after_removal, self.state.turns, self.state.remaining))
         seed = call_seed(self.seed, self.replicate, self.question.id, VERIFIER, 0)
 
         def model_of(turn: Turn) -> Model:
@@ -237,9 +239,9 @@ class _Run:
 
     def _is_left_out(self, step: Step) -> bool:
         """Return whether a step is skipped here; count a round that is left out when it would have been answered."""
-        if step.name in self.without.steps or not players(self.reduced, step.role):
+        if step.name in self.ablation.steps or not players(self.method_after_removal, step.role):
             return True
-        is_left_out = self.state.round + self.skipped_rounds in self.without.rounds
+        is_left_out = self.state.round + self.skipped_rounds in self.ablation.rounds
         self.skipped_rounds += is_left_out and opens_round(self.method, step)
         return is_left_out
 
@@ -248,7 +250,7 @@ class _Run:
         if condition == NEVER:
             return False
         is_met = await condition_holds(
-            self._snapshot(self.reduced, "condition", *self._now()), Site(word, loop, condition)
+            self._snapshot(self.method_after_removal, "condition", *self._now()), Site(word, loop, condition)
         )
         if is_met:
             self.stop = condition if condition in ("consensus", "agreed") else "condition"  # type: ignore[assignment]
@@ -256,12 +258,12 @@ class _Run:
 
     async def _fill_role(self, rule: Choose) -> None:
         """Fill a role. Debaters that are not chosen again leave the debate; their new order makes new groups."""
-        choice = await fill_role(self._snapshot(self.reduced, "choice", *self._now()), rule)
-        cast = {**self.method.cast, rule.role: tuple(self.agents[name] for name in choice.chosen)}
-        self.method = replace(self.method, cast=cast)
-        self.reduced = without_agents(self.method, self.without)
+        choice = await fill_role(self._snapshot(self.method_after_removal, "choice", *self._now()), rule)
+        role_agents = {**self.method.role_agents, rule.role: tuple(self.agents[name] for name in choice.chosen)}
+        self.method = replace(self.method, role_agents=role_agents)
+        self.method_after_removal = without_agents(self.method, self.ablation)
         self.state.choices.append(choice)
-        self.state.remaining = tuple(agent.name for agent in debating_agents(self.reduced))
+        self.state.remaining = tuple(agent.name for agent in debating_agents(self.method_after_removal))
         if rule.order and rule.role in principal_roles(self.method):
             self.groups = deal_groups(self.method, self.state.remaining)
 
@@ -281,16 +283,16 @@ class _Run:
         execution = self.state.executions
         if self.through is not None and execution > self.through:
             raise _Enough
-        names = set(players(self.reduced, step.role))
-        agents = [agent for agent in self.reduced.cast[step.role] if agent.name in names]
+        names = set(players(self.method_after_removal, step.role))
+        agents = [agent for agent in self.method_after_removal.role_agents[step.role] if agent.name in names]
         # Weights are among the remaining agents; a fixed graph is made for all agents, so that it does not change.
-        method = self.reduced if isinstance(step.hears, Sparse) else self.method
+        method = self.method_after_removal if isinstance(step.hears, Sparse) else self.method
         now = self._snapshot(method, "edges", self.state.round, step.name, execution, step=step.name)
         graph = await step_graph(now, step)
-        if self.without != NOTHING:
-            graph = without_edges(graph, step, self.without, self.groups)
+        if self.ablation != NOTHING:
+            graph = without_edges(graph, step, self.ablation, self.groups)
         subjects = players(self.method, step.of) if step.of else None
-        planned = [without_heard(call, step, self.without) for call in planned_turns(step, agents, graph, subjects)]
+        planned = [without_heard(call, step, self.ablation) for call in planned_turns(step, agents, graph, subjects)]
         for batch in [[call] for call in planned] if step.order == "sequential" else [planned]:
             self.state.add(await self._speak_at_once(step, batch, execution))
         if not isinstance(step.hears, Nobody) and graph.speakers:

@@ -96,7 +96,7 @@ async def fill_role(now: Snapshot, rule: Choose) -> RoleChoice:
         A weight is not a number.
     """
     expression = parse(rule.weight)
-    candidates = tuple(agent.name for agent in now.method.cast[rule.source] if agent.name in now.names)
+    candidates = tuple(agent.name for agent in now.method.role_agents[rule.source] if agent.name in now.names)
     values = await name_values(now, expression.keys, as_rows=True)
     row = np.array(np.broadcast_to(evaluate(expression, values), (1, len(now.names))), dtype=float)[0]
     weight = row[[now.names.index(name) for name in candidates]]

@@ -232,8 +232,8 @@ def fixed_edges(
         )
     speakers = names
     if isinstance(step.hears, OfRole):
-        cast = [agent.name for role in step.hears.roles for agent in method.cast[role]]
-        speakers = tuple(dict.fromkeys(cast))  # an agent may play two of the roles
+        role_agents = [agent.name for role in step.hears.roles for agent in method.role_agents[role]]
+        speakers = tuple(dict.fromkeys(role_agents))  # an agent may play two of the roles
     if step.each == "group":
         if not groups:
             raise DebateError(f"step {step.name!r} speaks for each group, and no step hears: {{groups: ...}}")
@@ -250,7 +250,7 @@ def fixed_edges(
 
 
 def _debates(method: Method, step: Step, debaters: tuple[Agent, ...]) -> bool:
-    return is_debating(method, step.role) or method.cast[step.role] == debaters
+    return is_debating(method, step.role) or method.role_agents[step.role] == debaters
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.meaning import estimate_unit
 from cortexdsl.claims.parser import parse_claim
@@ -58,7 +58,7 @@ def _cell(cell: Mapping[str, Any]) -> dict[str, Any]:
 def _verdicts(place: ResultsFolder, plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     words, numbers = ("claim", "verdict", "note", "test"), ("estimate", "ci_low", "ci_high", "p_adjusted")
     rows = _rows(place.root / "hypotheses.csv", words, numbers)
-    arms = [GridArm.of(cell) for cell in plan.get("cells") or ()]
+    arms = [CellNames.of(cell) for cell in plan.get("cells") or ()]
     return [
         row | {"link": claim_link(place.name, str(row["claim"]), arms), "unit": _claim_unit(str(row["claim"]))}
         for row in rows
@@ -72,7 +72,7 @@ def _claim_unit(text: str) -> str:
         return "number"
 
 
-def claim_link(experiment: str, text: str, arms: Sequence[GridArm] = ()) -> str:
+def claim_link(experiment: str, text: str, arms: Sequence[CellNames] = ()) -> str:
     """Return the link to the debates that a claim is about.
 
     For a claim on the answers of two cells, these are the debates that one cell got right and the other wrong.

@@ -18,6 +18,7 @@ from typing import Any
 from cortexdsl.core import (
     EMPTY,
     NOTHING,
+    Ablation,
     Cell,
     Debate,
     DebateCosts,
@@ -28,7 +29,6 @@ from cortexdsl.core import (
     OtherQuestion,
     Ports,
     Question,
-    Without,
 )
 from cortexdsl.engine.concurrency import ElasticGate, gather_or_cancel
 from cortexdsl.engine.methods import names_in, with_identities, with_pool
@@ -96,7 +96,7 @@ class ShardWork:
         Parameters that models use for a token.
     seed : int
         Of the experiment.
-    without : Without
+    without : Ablation
         What its debates leave out.
     """
 
@@ -107,7 +107,7 @@ class ShardWork:
     method: Method
     prepared: Callable[[Method, Question], Method]
     seed: int
-    without: Without = NOTHING
+    without: Ablation = NOTHING
     budgets: Mapping[str, DebateBudget] = field(default_factory=lambda: EMPTY)
     sizes: Mapping[str, float | None] = field(default_factory=lambda: EMPTY)
 
@@ -260,7 +260,7 @@ async def debate_shard(
                     ports,
                     seed=work.seed,
                     replicate=work.header.replicate,
-                    without=work.without,
+                    ablation=work.without,
                 )
 
             budget = work.budgets.get(question.id)

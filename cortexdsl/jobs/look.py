@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_spec
 from cortexdsl.jobs.join import check_cells
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     )
     table = table.with_most(most_of_question(plan))
     declared, stopping = read_ledger(plan.layout).claims, plan.stopping
-    arms = [GridArm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
+    arms = [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
     rule: dict[str, Any] = {
         "planned": {dataset: len(ids) for dataset, ids in plan.question_ids().items()},
         "alpha": stopping.alpha,
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 def anytime_verdicts(
     scores: ScoreTable,
     claims: Sequence[str],
-    arms: Sequence[GridArm],
+    arms: Sequence[CellNames],
     *,
     declared: Collection[str],
     planned: Mapping[str, int],

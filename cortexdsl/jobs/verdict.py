@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
@@ -44,7 +44,7 @@ COLUMNS = ("declared", "changed", "runs", "ledger")
 BEFORE, AFTER, NEVER = "before the first call", "after the first call", "nothing was declared before the first call"
 
 
-def with_history(verdicts: pd.DataFrame, ledger: Ledger, arms: Sequence[GridArm]) -> pd.DataFrame:
+def with_history(verdicts: pd.DataFrame, ledger: Ledger, arms: Sequence[CellNames]) -> pd.DataFrame:
     """Add columns to hypotheses.csv: the history of each claim in the ledger.
 
     Returns
@@ -135,7 +135,7 @@ def write_verdict(layout: Layout) -> None:
     check_files(layout, [layout.table("scores")])
     record_damage(layout, "damage", read_journal(layout).missing_entries)
     scores = replace(read_table(Path(layout.table("scores"))), most=most_in(plan), fixed=fixed_in(plan))
-    arms = [GridArm.of(cell) for cell in plan["cells"]]
+    arms = [CellNames.of(cell) for cell in plan["cells"]]
     metrics_table(scores, seed=plan["seed"]).to_csv(layout.metrics, index=False)
     _write_comparisons(layout, plan, scores, arms)
     _write_claims(layout, plan, scores, arms)
@@ -167,7 +167,7 @@ def _metric_of(match: Mapping[str, str]) -> str:
     return Match(match["unit"], match["cell"]).metric
 
 
-def _write_comparisons(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[GridArm]) -> None:
+def _write_comparisons(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[CellNames]) -> None:
     """Write comparisons by family, omnibus tests, the bounds of missing answers, and ranks over datasets."""
     families, metrics, seed = families_of(plan), plan["metrics"], plan["seed"]
     alpha = plan["analysis"].get("alpha", 0.05)
@@ -182,7 +182,7 @@ def _write_comparisons(layout: Layout, plan: Mapping[str, Any], scores: ScoreTab
     rank_table(scores, metrics, alpha).to_csv(layout.ranks, index=False)
 
 
-def _write_claims(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[GridArm]) -> None:
+def _write_claims(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[CellNames]) -> None:
     """Test the claims, record the verdicts in the ledger, and write them with their history."""
     claims, seed, stopping, history = plan["hypotheses"], plan["seed"], plan.get("stopping"), read_ledger(layout)
     declared = history.claims if history.entries or history.faults else claims  # without a ledger: declared

@@ -16,7 +16,7 @@ import pandas as pd
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.values import range_of
-from cortexdsl.core import Limits, Without
+from cortexdsl.core import Ablation, Limits
 from cortexdsl.core.metrics import grouped
 from cortexdsl.engine.ablation import without_agents
 from cortexdsl.errors import InputError
@@ -187,7 +187,7 @@ async def _debate(plan: Plan, whatifs: Sequence[Whatif], limits: Limits) -> Call
 
 
 async def _shard(
-    plan: Plan, debated: Sequence[Without], dataset: str, slug: str, label: str, limits: Limits
+    plan: Plan, debated: Sequence[Ablation], dataset: str, slug: str, label: str, limits: Limits
 ) -> CallCounts:
     shift, log = shard_work(plan, dataset, slug, label), Path(plan.layout.whatif_calls(dataset, slug, label))
     client = open_client(
@@ -209,7 +209,7 @@ async def _shard(
     return client.counts
 
 
-def _path(plan: Plan, dataset: str, slug: str, label: str, without: Without) -> Path:
+def _path(plan: Plan, dataset: str, slug: str, label: str, without: Ablation) -> Path:
     return Path(plan.layout.whatif_debates(dataset, whatif_slug(plan.cell(slug), without), label))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.core import Floats
 
 LEVEL = 0.95
@@ -45,14 +45,14 @@ class AxisLevel:
     high: float
 
 
-def axis_levels(scores: pd.DataFrame, arms: Sequence[GridArm]) -> list[AxisLevel]:
+def axis_levels(scores: pd.DataFrame, arms: Sequence[CellNames]) -> list[AxisLevel]:
     """Return the levels of every axis that has at least two.
 
     Parameters
     ----------
     scores : DataFrame
         `dataset, cell, unit, value`: any number of rows for a unit in a cell.
-    arms : sequence of GridArm
+    arms : sequence of CellNames
         The plan's cells. Units that some cell of an axis was not asked are left out of that axis.
     """
     by_unit = scores.groupby(["dataset", "unit", "cell"], sort=True)["value"].mean().unstack("cell")
@@ -63,7 +63,7 @@ def axis_levels(scores: pd.DataFrame, arms: Sequence[GridArm]) -> list[AxisLevel
     ]
 
 
-def _axes(arms: Sequence[GridArm], known: set[str]) -> dict[tuple[str, str], dict[str, list[str]]]:
+def _axes(arms: Sequence[CellNames], known: set[str]) -> dict[tuple[str, str], dict[str, list[str]]]:
     """The cells of every value of every axis; a cell that is a point of a grid by another name belongs to it."""
     found: dict[tuple[str, str], dict[str, list[str]]] = {}
     for arm in arms:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.meaning import why_not_early
 from cortexdsl.claims.values import (
@@ -114,7 +114,7 @@ def unanswerable_claims(spec: Spec, cells: Sequence[Cell]) -> Iterator[Problem]:
     Such claims name a value that the grid does not have, a round that no debate reaches, an agent that does not debate,
     or they compare a mean with itself under another name.
     """
-    arms = [GridArm(cell.name, cell.method, cell.aliases, cell.axes) for cell in cells]
+    arms = [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in cells]
     by_name = {cell.name: cell for cell in cells}
     for i, claim in enumerate(spec.hypotheses):
         route = ("hypotheses", i)
@@ -160,8 +160,10 @@ def _quantity_problems(quantity: Quantity, cell: Cell) -> Iterator[tuple[str, st
 
 
 def _debaters(cell: Cell) -> list[str]:
-    cast = cell.debate.cast
-    return list(dict.fromkeys(agent.name for role in debating_roles(cell.debate) for agent in cast.get(role, ())))
+    role_agents = cell.debate.role_agents
+    return list(
+        dict.fromkeys(agent.name for role in debating_roles(cell.debate) for agent in role_agents.get(role, ()))
+    )
 
 
 def _simplest(quantity: Quantity, cell: Cell) -> Quantity:

@@ -10,7 +10,7 @@ from cortexdsl.core import Cell, Method
 from cortexdsl.engine.methods import expression_sites, pool_sources, principal_roles, scheduled_choices, stages_of
 from cortexdsl.errors import Problem
 from cortexdsl.expressions.evaluation import parse
-from cortexdsl.language.methods.arms import MethodArm
+from cortexdsl.language.methods.resolved_cells import ResolvedCell
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
 from cortexdsl.plan.digests import digest
@@ -59,7 +59,7 @@ def _changed_meanings(method: Method) -> tuple[str, ...]:
 
 
 def merge_cells(
-    spec: Spec, arms: Sequence[MethodArm], templates: Templates
+    spec: Spec, arms: Sequence[ResolvedCell], templates: Templates
 ) -> tuple[tuple[Cell, ...], tuple[Problem, ...]]:
     """Merge arms with equal digests into one cell, named after the first of them; the others are its aliases.
 
@@ -95,6 +95,6 @@ def merge_cells(
     return tuple(sorted(cells.values(), key=lambda cell: order[cell.name])), tuple(problems)
 
 
-def _sources(arm: MethodArm) -> tuple[str, ...]:
+def _sources(arm: ResolvedCell) -> tuple[str, ...]:
     """Return the names of the knowledge that an arm's steps read, and that its tools search."""
     return tuple(dict.fromkeys([*pool_sources(arm.debate), *tool_sources(arm.debate)]))

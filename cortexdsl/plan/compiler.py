@@ -1,4 +1,4 @@
-"""Compile a spec into a plan: arms become cells, questions become shards, names in families become cells."""
+"""Compile a spec into a plan: equal cells are merged, questions become shards, names in families become cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from cortexdsl.core import Cell, Family, SitePlace, StoppingRule
 from cortexdsl.errors import DataError, InputError, Problem, SpecDataError, SpecError
-from cortexdsl.language.methods.arms import MethodArm, arms
+from cortexdsl.language.methods.resolved_cells import ResolvedCell, resolve_cells
 from cortexdsl.language.nodes import Mark, Route
 from cortexdsl.language.problems import add_new, sorted_by_place
 from cortexdsl.language.prompts.template_problems import template_problems
@@ -139,7 +139,7 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
         All problems of the first stage that has some: methods, templates, what the experiment does with its cells.
     """
     templates = Templates(_prompt_folders(path))
-    resolved = arms(spec, pin_weights)
+    resolved = resolve_cells(spec, pin_weights)
     prompts = _check_templates(resolved, templates)
     tasks, data_problems = _tasks(spec)
     layout = Layout(f"results/{experiment or experiment_name(path)}")
@@ -182,7 +182,7 @@ def _problems_of(check: Callable[[], object]) -> tuple[Problem, ...]:
     return ()
 
 
-def _check_templates(resolved: Sequence[MethodArm], templates: Templates) -> dict[str, str]:
+def _check_templates(resolved: Sequence[ResolvedCell], templates: Templates) -> dict[str, str]:
     """Return where each template is named.
 
     Raises
@@ -285,7 +285,7 @@ def _shards(
         spec.text.shard_size,
         is_local=all(model.is_program for model in models),
         connections=spec.limits.connections,
-        calls_per_question=max(len(cell.debate.cast) * 3 for cell in cells),
+        calls_per_question=max(len(cell.debate.role_agents) * 3 for cell in cells),
         kept=lambda auto: read_previous_shards(Path(layout.cut)).size(auto),
         whole=max(sizes.values()) if any(model.is_batched for model in models) else None,
     )

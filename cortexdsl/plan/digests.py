@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from cortexdsl.core import (
+    Ablation,
     Agent,
     Bin,
     Choose,
@@ -42,8 +43,7 @@ from cortexdsl.core import (
     Sparse,
     Step,
     StoppingRule,
-    Told,
-    Without,
+    TurnFilter,
 )  # fmt: skip
 from cortexdsl.plan.analysis import Judging
 from cortexdsl.plan.shards import Shard
@@ -96,7 +96,7 @@ COVERED: Mapping[type, Coverage] = {
     Measure: Coverage("Measure", "source samples verifier prompt"),
     Method: Coverage(
         "Method",
-        "protocol cast steps schedule decide rounds_cap recalibration participation similarity passes",
+        "protocol cast=role_agents steps schedule decide rounds_cap recalibration participation similarity passes",
         later="debaters confidence debate_confidence defer",
     ),
     Model: Coverage(
@@ -121,9 +121,9 @@ COVERED: Mapping[type, Coverage] = {
         later="by_agent beside by_role said of model sampling chooses placebo variants",
     ),
     StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),
-    Told: Coverage("Told", "steps about_me last", later="where"),
+    TurnFilter: Coverage("Told", "steps about_me last", later="where"),
     Whatif: Coverage("Whatif", "cell without", former={"coalitions": None}),
-    Without: Coverage("Without", "agents edges rounds steps"),
+    Ablation: Coverage("Without", "agents edges rounds steps"),
 }
 
 

@@ -188,7 +188,7 @@ class Plan:
         sizes: dict[str, float | None] = {}
         for number, stage in enumerate(stages_of(cell.debate)):
             verifiers = {VERIFIER: stage.confidence.verifier, DEBATE_VERIFIER: stage.debate_confidence.verifier}
-            models = {agent.name: agent.model for cast in stage.cast.values() for agent in cast}
+            models = {agent.name: agent.model for role_agents in stage.role_agents.values() for agent in role_agents}
             models |= {of_step(step.name): step.model for step in stage.steps.values() if step.model is not None}
             models |= {name: model for name, model in verifiers.items() if model is not None}
             sizes |= {in_stage(number, name): parameters_per_token(model) for name, model in models.items()}

@@ -16,7 +16,7 @@ from cortexdsl.core import Message, Method, Model, Question
 from cortexdsl.engine.trajectories import BranchKind, Guide
 from cortexdsl.errors import InputError, Problem
 from cortexdsl.language.grammar.training import OptimiserText, TrainText
-from cortexdsl.language.methods.arms import MethodArm
+from cortexdsl.language.methods.resolved_cells import ResolvedCell
 from cortexdsl.language.nodes import Mark
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
@@ -181,7 +181,7 @@ class ResolvedTrainings:
     """
 
     spec: Spec
-    arms: tuple[MethodArm, ...]
+    arms: tuple[ResolvedCell, ...]
     trainings: tuple[Training, ...]
     problems: tuple[Problem, ...]
     lost: tuple[Problem, ...]
@@ -233,7 +233,7 @@ class Trainer(Protocol):
     """Interface of the training package for a plan and its jobs (`cortexdsl_train.trainer.TRAINER`)."""
 
     def resolve(
-        self, spec: Spec, arms: Sequence[MethodArm], tasks: Mapping[str, Task], templates: Templates, layout: Layout
+        self, spec: Spec, arms: Sequence[ResolvedCell], tasks: Mapping[str, Task], templates: Templates, layout: Layout
     ) -> ResolvedTrainings:
         """Resolve the entries of `train`; parameters as in `resolve_trainings`."""
         ...
@@ -285,14 +285,14 @@ def trainer() -> Trainer:
 
 
 def resolve_trainings(
-    spec: Spec, arms: Sequence[MethodArm], tasks: Mapping[str, Task], templates: Templates, layout: Layout
+    spec: Spec, arms: Sequence[ResolvedCell], tasks: Mapping[str, Task], templates: Templates, layout: Layout
 ) -> ResolvedTrainings:
     """Resolve the entries of `train` of a spec.
 
     Parameters
     ----------
     spec : Spec
-    arms : sequence of MethodArm
+    arms : sequence of ResolvedCell
     tasks : mapping of dataset label to Task
         The datasets of the experiment that could be loaded.
     templates : Templates

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from cortexdsl.core import Cell, Debate, Method, RandomEdges, Sparse, Without
+from cortexdsl.core import Ablation, Cell, Debate, Method, RandomEdges, Sparse
 from cortexdsl.engine.ablation import why_needed
 from cortexdsl.engine.methods import debating_agents
 from cortexdsl.errors import InputError, Problem, nearest
@@ -24,15 +24,15 @@ class Whatif:
     ----------
     cell : str
         Its name.
-    without : tuple of Without
+    without : tuple of Ablation
         Each in its own debates, each once.
     """
 
     cell: str
-    without: tuple[Without, ...]
+    without: tuple[Ablation, ...]
 
 
-def whatif_slug(cell: Cell, without: Without) -> str:
+def whatif_slug(cell: Cell, without: Ablation) -> str:
     """Return the name in paths of a cell's debates without something."""
     return point_slug(cell.slug, {"without": str(without)})
 
@@ -53,7 +53,7 @@ def whatif_of(cell: Cell, left_out: Sequence[str]) -> Whatif:
     """
     if reason := _why_fixed(cell):
         raise InputError(f"{reason[0]}\n    {reason[1]}")
-    without: dict[Without, None] = {}
+    without: dict[Ablation, None] = {}
     for text in left_out:
         without |= dict.fromkeys(_without(parse_left_out(text), cell))
     return Whatif(cell.name, tuple(without))
@@ -101,7 +101,7 @@ def _parts(spec: Spec, name: str, text: WhatifText, cell: Cell) -> tuple[list[Wh
     return parts, wrong
 
 
-def _without(left_out: LeftOut, cell: Cell) -> list[Without]:
+def _without(left_out: LeftOut, cell: Cell) -> list[Ablation]:
     method, example = cell.debate, rehearse_example(cell.debate)
     known = _known(left_out.kind, method, example)
     if not left_out.names:
@@ -123,13 +123,13 @@ def _without(left_out: LeftOut, cell: Cell) -> list[Without]:
     return [without]
 
 
-def _of(kind: str, names: tuple[str, ...]) -> Without:
+def _of(kind: str, names: tuple[str, ...]) -> Ablation:
     if kind == "edge":
         pairs = [name.split(":") for name in names]
-        return Without(edges=tuple((speaker, listener) for speaker, listener in pairs))
+        return Ablation(edges=tuple((speaker, listener) for speaker, listener in pairs))
     if kind == "round":
-        return Without(rounds=tuple(int(name) for name in names))
-    return Without(agents=names) if kind == "agent" else Without(steps=names)
+        return Ablation(rounds=tuple(int(name) for name in names))
+    return Ablation(agents=names) if kind == "agent" else Ablation(steps=names)
 
 
 def _known(kind: str, method: Method, example: Debate) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ def _known(kind: str, method: Method, example: Debate) -> tuple[str, ...]:
     edges = {(example.turns[heard].speaker, turn.speaker): None for turn in example.turns for heard in turn.heard}
     for step in method.steps.values():
         if isinstance(step.hears, Sparse | RandomEdges):
-            names = [agent.name for agent in method.cast[step.role]]
+            names = [agent.name for agent in method.role_agents[step.role]]
             edges |= dict.fromkeys(permutations(names, 2))
     return tuple(f"{speaker}:{listener}" for speaker, listener in edges if speaker != listener)
 
@@ -155,7 +155,7 @@ def _absent(kind: str, name: str, method: Method) -> str:
     if kind != "edge":
         return f"there is no {kind} {name}"
     speaker, _, listener = name.partition(":")
-    agents = {agent.name for cast in method.cast.values() for agent in cast}
+    agents = {agent.name for role_agents in method.role_agents.values() for agent in role_agents}
     unknown = [agent for agent in (speaker, listener) if agent not in agents]
     return f"there is no agent {unknown[0]}" if unknown else f"{listener} never hears {speaker}"
 

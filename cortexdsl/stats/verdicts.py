@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from cortexdsl.claims.arms import GridArm, arms_of
+from cortexdsl.claims.cells import CellNames, cells_of
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.meaning import check_ranges
 from cortexdsl.claims.parser import parse_claim
@@ -146,7 +146,7 @@ def evaluate_claims(
     scores: pd.DataFrame | ScoreTable,
     claims: Sequence[str | Claim],
     seed: int,
-    arms: Sequence[GridArm] = (),
+    arms: Sequence[CellNames] = (),
     *,
     declared: Collection[str] | None = None,
     alpha: float = 0.05,
@@ -163,7 +163,7 @@ def evaluate_claims(
     claims : sequence of str or Claim
         As in `hypotheses:`.
     seed : int
-    arms : sequence of GridArm
+    arms : sequence of CellNames
         The cells of the plan; by default the cells of the table.
     declared : collection of str or None
         The claims that the plan had before the run; others are exploratory. None if all are declared.
@@ -191,7 +191,7 @@ def evaluate_claims(
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
     for claim in parsed:
         _check_scale(table, claim)
-    known = tuple(arms) or arms_of(table.cells)
+    known = tuple(arms) or cells_of(table.cells)
     settings = [ClaimSetting(table, table.datasets, seed, draws, favour) for favour in (0, 1, -1)]
     designs = [design_of(claim, known) for claim in parsed]
     plain = [_examined(design, settings[0], finished) for design in designs]

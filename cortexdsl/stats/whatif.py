@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.core import Family
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import compare_families
@@ -89,7 +89,7 @@ def effects(
         if not names:
             continue
         family = Family("whatif", tuple(names), cell, correction)  # type: ignore[arg-type]
-        arms = [GridArm(name, name) for name in (cell, *names)]
+        arms = [CellNames(name, name) for name in (cell, *names)]
         for row in compare_families(table, [family], [metric], seed, arms, draws).to_dict("records"):
             here = frame if row["dataset"] == ALL else frame[frame["dataset"] == row["dataset"]]
             branch = here[here["cell"] == row["cell"]]

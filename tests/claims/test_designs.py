@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.errors import InputError
 from cortexdsl.stats.findings import null_of
 
-GRID = tuple(GridArm(f"s[keep={keep}, rounds={rounds}]", "s") for keep in ("mean", "median") for rounds in (1, 2, 4))
-PLAIN = tuple(GridArm(cell, cell) for cell in "abcd")
+GRID = tuple(CellNames(f"s[keep={keep}, rounds={rounds}]", "s") for keep in ("mean", "median") for rounds in (1, 2, 4))
+PLAIN = tuple(CellNames(cell, cell) for cell in "abcd")
 
 
-def design(text: str, arms: tuple[GridArm, ...] = GRID) -> Design:
+def design(text: str, arms: tuple[CellNames, ...] = GRID) -> Design:
     return design_of(parse_claim(text), arms)
 
 
@@ -49,7 +49,7 @@ def test_the_means_of_a_trend_are_those_of_its_levels() -> None:
 
 
 def test_thresholds_of_a_millionth_are_not_equal() -> None:
-    arms = tuple(GridArm(f"s[above={x}]", "s") for x in ("0.000001", "0.000002", "0.000004"))
+    arms = tuple(CellNames(f"s[above={x}]", "s") for x in ("0.000001", "0.000002", "0.000004"))
     (row,) = shown(design("accuracy(s[above]) increasing", arms))
     assert list(row.values()) == [pytest.approx(w * 1e6 / 14) for w in (-4, -1, 5)]
 
@@ -93,7 +93,7 @@ def test_an_interaction_is_each_difference_of_differences_from_the_first_values(
 # ---------------------------------------------------------------- every other, teams
 def test_every_other_is_each_rival_once() -> None:
     """A cell with two names is one rival."""
-    arms = (*PLAIN[:2], GridArm("c", "c", ("c2",)))
+    arms = (*PLAIN[:2], CellNames("c", "c", ("c2",)))
     found = design("accuracy(b) > accuracy(every other)", arms)
     assert shown(found) == [{"b": 1, "a": -1}, {"b": 1, "c": -1}]
     assert found.notes == ("against a, the rival that decides", "against c, the rival that decides")
@@ -102,9 +102,9 @@ def test_every_other_is_each_rival_once() -> None:
 def test_teams_are_those_that_all_methods_have_at_the_other_axes_that_are_named() -> None:
     """f has no team `three`, and s keeps by median in another cell of team one."""
     arms = (
-        *(GridArm(f"s[keep=mean, team={team}]", "s") for team in ("one", "two", "three")),
-        GridArm("s[keep=median, team=one]", "s"),
-        *(GridArm(f"f[team={team}]", "f") for team in ("two", "one")),
+        *(CellNames(f"s[keep=mean, team={team}]", "s") for team in ("one", "two", "three")),
+        CellNames("s[keep=median, team=one]", "s"),
+        *(CellNames(f"f[team={team}]", "f") for team in ("two", "one")),
     )
     found = design("accuracy(s[keep=mean]) > accuracy(f) over teams", arms)
     assert [(part.notes[0], part.cells) for part in found.parts] == [
@@ -156,9 +156,9 @@ ROW = GRID[:3]
 @pytest.mark.parametrize(
     ("claim", "arms", "message"),
     [
-        ("accuracy(a) > accuracy(b2)", (GridArm("a", "a", ("b2",)), *PLAIN[1:]),
+        ("accuracy(a) > accuracy(b2)", (CellNames("a", "a", ("b2",)), *PLAIN[1:]),
          r"^the claim 'accuracy\(a\) > accuracy\(b2\)' compares a with itself under another name$"),
-        ("accuracy(c) - accuracy(a) > accuracy(b2) - accuracy(d)", (GridArm("a", "a", ("b2",)), *PLAIN[1:]),
+        ("accuracy(c) - accuracy(a) > accuracy(b2) - accuracy(d)", (CellNames("a", "a", ("b2",)), *PLAIN[1:]),
          r"compares a with itself under another name$"),
         ("accuracy(s[rounds]) increasing", ONE, "rounds has one value; a trend needs two$"),
         ("best rounds of s is 1", ONE, "rounds has one value$"),
@@ -169,7 +169,7 @@ ROW = GRID[:3]
         ("accuracy(a) > accuracy(every other)", PLAIN[:1], "there is no other cell than a$"),
     ],
 )  # fmt: skip
-def test_what_compares_nothing_is_refused(claim: str, arms: tuple[GridArm, ...], message: str) -> None:
+def test_what_compares_nothing_is_refused(claim: str, arms: tuple[CellNames, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         design(claim, arms)
 

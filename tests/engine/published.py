@@ -103,8 +103,8 @@ def madke(n: int, rounds: int) -> Method:
         "conclude": {"role": "summarizer", "hears": OfRole(("debater",))},
     }
     loop = Repeat(rounds - 1, ("select", "respond", "judge"), until="agreed", unless="agreed")
-    cast = {"debater": team(n), "judge": "j", "summarizer": "s"}
-    return method(steps, ["select", "speak", "judge", loop, "conclude"], cast, Decide("last", role="summarizer"))
+    role_agents = {"debater": team(n), "judge": "j", "summarizer": "s"}
+    return method(steps, ["select", "speak", "judge", loop, "conclude"], role_agents, Decide("last", role="summarizer"))
 
 
 def acc(rounds: int) -> Method:

@@ -16,6 +16,7 @@ import numpy as np
 
 from cortexdsl.core import (
     NOTHING,
+    Ablation,
     Agent,
     Call,
     Debate,
@@ -34,7 +35,6 @@ from cortexdsl.core import (
     Reply,
     Step,
     Turn,
-    Without,
 )
 from cortexdsl.engine.run import run_debate
 
@@ -49,15 +49,15 @@ def agents(names: str, **model: Any) -> tuple[Agent, ...]:
 def method(
     steps: Mapping[str, Mapping[str, Any]],
     schedule: Sequence[str | Repeat],
-    cast: Mapping[str, str] | str = "a b c",
+    role_agents: Mapping[str, str] | str = "a b c",
     decide: Decide | None = None,
     **settings: Any,
 ) -> Method:
-    """A method from its steps' words; `cast` names the agents of each role, or the debaters alone."""
-    roles = {"debater": cast} if isinstance(cast, str) else cast
+    """A method from its steps' words; `role_agents` names the agents of each role, or the debaters alone."""
+    roles = {"debater": role_agents} if isinstance(role_agents, str) else role_agents
     return Method(
         protocol="staged",
-        cast={role: agents(names, parameters=7e9, tokens=2e12) for role, names in roles.items()},
+        role_agents={role: agents(names, parameters=7e9, tokens=2e12) for role, names in roles.items()},
         steps={name: Step(name=name, **{"role": "debater", "prompt": name, **words}) for name, words in steps.items()},
         schedule=tuple(schedule),
         decide=decide or Decide("majority"),
@@ -165,11 +165,11 @@ def run(
     replicate: int = 1,
     question: Question = QUESTION,
     given: Sequence[Turn] = (),
-    without: Without = NOTHING,
+    ablation: Ablation = NOTHING,
 ) -> Debate:
     """One debate on a stage."""
     ports = (stage or Stage()).ports()
-    return asyncio.run(run_debate(of, question, ports, seed=seed, replicate=replicate, given=given, without=without))
+    return asyncio.run(run_debate(of, question, ports, seed=seed, replicate=replicate, given=given, ablation=ablation))
 
 
 TALK: dict[str, dict[str, Any]] = {

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cortexdsl.core import (
+    Ablation,
     Choose,
     Debate,
     Decide,
@@ -19,8 +20,7 @@ from cortexdsl.core import (
     Repeat,
     SchedulePart,
     Sparse,
-    Told,
-    Without,
+    TurnFilter,
 )
 from cortexdsl.engine.ablation import why_needed
 from tests.engine.stage import Stage, method, run
@@ -34,7 +34,7 @@ DIFFER = {
 
 def without(of: Method, **left_out: Any) -> tuple[Debate, Stage]:
     stage = Stage(dict(DIFFER))
-    return run(of, stage, without=Without(**left_out)), stage
+    return run(of, stage, ablation=Ablation(**left_out)), stage
 
 
 def test_an_agent_that_is_left_out_says_and_hears_nothing_and_has_no_vote() -> None:
@@ -54,7 +54,7 @@ def test_calls_whose_messages_stay_the_same_are_the_same_calls() -> None:
     """All of the opening, and what is said by who heard nobody that is gone."""
     whole, fewer = Stage(dict(DIFFER)), Stage(dict(DIFFER))
     run(TWICE, whole)
-    run(TWICE, fewer, without=Without(edges=(("a", "b"),)))
+    run(TWICE, fewer, ablation=Ablation(edges=(("a", "b"),)))
     known = {(call.messages[0]["content"], call.seed) for call in whole.calls}
     asked = [call.messages[0]["content"].splitlines()[0] for call in fewer.calls
              if (call.messages[0]["content"], call.seed) not in known]  # fmt: skip
@@ -83,7 +83,7 @@ def test_nothing_ends_after_a_round_that_is_left_out() -> None:
     """All agree from the start: the loop looks at that after a pass, and a pass that was not spoken is none."""
     stage = Stage()
     assert run(TWICE, stage).rounds == 1
-    assert run(TWICE, Stage(), without=Without(rounds=(1,))).rounds == 1
+    assert run(TWICE, Stage(), ablation=Ablation(rounds=(1,))).rounds == 1
 
 
 def test_a_cap_counts_rounds_that_are_left_out() -> None:
@@ -220,14 +220,14 @@ JUDGED = method(
 @pytest.mark.parametrize(
     ("left_out", "why"),
     [
-        (Without(agents=("a", "b")), "nobody is left to debate as debater"),
-        (Without(steps=("answer",)), "step answer opens the debate"),
-        (Without(steps=("judge",)), "a loop ends at the verdict of step judge"),
-        (Without(steps=("conclude",)), "the answer of the debate is that of judge"),
-        (Without(agents=("j",)), "the answer of the debate is that of judge"),
+        (Ablation(agents=("a", "b")), "nobody is left to debate as debater"),
+        (Ablation(steps=("answer",)), "step answer opens the debate"),
+        (Ablation(steps=("judge",)), "a loop ends at the verdict of step judge"),
+        (Ablation(steps=("conclude",)), "the answer of the debate is that of judge"),
+        (Ablation(agents=("j",)), "the answer of the debate is that of judge"),
     ],
 )
-def test_what_a_debate_cannot_do_without_is_said(left_out: Without, why: str) -> None:
+def test_what_a_debate_cannot_do_without_is_said(left_out: Ablation, why: str) -> None:
     found = why_needed(JUDGED, left_out)
     assert found is not None
     assert why in found[0]
@@ -240,16 +240,16 @@ def test_a_step_that_hears_nobody_else_needs_what_it_hears() -> None:
         "revise": {"hears": OfRole(("scribe",))},
     }
     told = method(steps, ["answer", "sum", "revise"], {"debater": "a b", "scribe": "s"})
-    assert why_needed(told, Without(steps=("sum",))) == (
+    assert why_needed(told, Ablation(steps=("sum",))) == (
         "step revise hears nobody but step sum",
         "leave out both: step=sum,revise",
     )
-    assert why_needed(told, Without(steps=("sum", "revise"))) is None
-    assert why_needed(told, Without(agents=("a",))) is None
+    assert why_needed(told, Ablation(steps=("sum", "revise"))) is None
+    assert why_needed(told, Ablation(agents=("a",))) is None
 
 
 def test_what_is_left_out_is_written_as_it_is_asked_for() -> None:
-    assert str(Without(agents=("a", "b"), edges=(("a", "c"),), rounds=(1, 2), steps=("x",))) == (
+    assert str(Ablation(agents=("a", "b"), edges=(("a", "c"),), rounds=(1, 2), steps=("x",))) == (
         "agent=a,b edge=a:c round=1,2 step=x"
     )
 
@@ -258,7 +258,7 @@ ANOTHER = "leave out another"
 
 
 def picked(where: str) -> dict[str, Any]:
-    return {"revise": {"hears": Everyone(), "tells": ("latest", Told(("answer",), where=where))}}
+    return {"revise": {"hears": Everyone(), "tells": ("latest", TurnFilter(("answer",), where=where))}}
 
 
 STEPS: dict[str, dict[str, Any]] = {
@@ -307,16 +307,16 @@ def weighed(weight: str) -> dict[str, Any]:
          "the weights of step revise are computed from step compare"),
         (of("revise", steps=picked("agreed")), "rule", "step rule decides what step revise is told"),
         (of("revise", steps=picked("chosen(pick) > 0.5")), "pick", "step pick decides what step revise is told"),
-        (of("revise", steps={"revise": {"own": Told(where="peer_score")}}), "review",
+        (of("revise", steps={"revise": {"own": TurnFilter(where="peer_score")}}), "review",
          "step review decides what step revise is told"),
         (of("conclude", decide=Decide("last", "judge")), "conclude",
          "the answer of the debate is that of judge in step conclude"),
     ],
 )  # fmt: skip
 def test_a_step_that_something_is_made_of_is_needed(debate: Method, step: str, why: str) -> None:
-    assert why_needed(debate, Without(steps=(step,))) == (why, ANOTHER)
-    assert why_needed(debate, Without()) is None
-    assert why_needed(debate, Without(rounds=(1,))) is None
+    assert why_needed(debate, Ablation(steps=(step,))) == (why, ANOTHER)
+    assert why_needed(debate, Ablation()) is None
+    assert why_needed(debate, Ablation(rounds=(1,))) is None
 
 
 @pytest.mark.parametrize(
@@ -334,54 +334,54 @@ def test_a_step_that_something_is_made_of_is_needed(debate: Method, step: str, w
     ],
 )
 def test_a_step_that_nothing_is_made_of_is_not(debate: Method, step: str) -> None:
-    assert why_needed(debate, Without(steps=(step,))) is None
+    assert why_needed(debate, Ablation(steps=(step,))) is None
 
 
 def test_what_is_read_beside_an_answer_is_read() -> None:
     """The judge rules beside concluding: its other verdicts can be left out, and the loop still ends."""
     both = {"conclude": {**STEPS["conclude"], "beside": ("verdict",)}}
     loop = Repeat(2, ("revise", "conclude"), until="agreed")
-    assert why_needed(of(loop, steps=both), Without(steps=("rule",))) is None
-    assert why_needed(of(loop, steps=both), Without(steps=("rule", "conclude"))) == (
+    assert why_needed(of(loop, steps=both), Ablation(steps=("rule",))) is None
+    assert why_needed(of(loop, steps=both), Ablation(steps=("rule", "conclude"))) == (
         "a loop ends at the verdict of step rule, conclude",
         ANOTHER,
     )
 
 
 def test_a_judge_that_is_left_out_takes_its_steps_along() -> None:
-    assert why_needed(of(some("chosen"), "revise"), Without(agents=("j",))) == (
+    assert why_needed(of(some("chosen"), "revise"), Ablation(agents=("j",))) == (
         "chosen is computed from step pick, rule, compare",
         ANOTHER,
     )
-    assert why_needed(of("revise"), Without(agents=("j",))) is None
+    assert why_needed(of("revise"), Ablation(agents=("j",))) is None
 
 
 def test_an_answer_of_another_role_does_not_take_the_place_of_the_deciding_one() -> None:
     debate = of("conclude", "revise", decide=Decide("last", "judge"))
-    found = why_needed(debate, Without(steps=("conclude",)))
+    found = why_needed(debate, Ablation(steps=("conclude",)))
     assert found == ("the answer of the debate is that of judge in step conclude", ANOTHER)
 
 
 def test_nobody_left_to_debate_is_the_first_reason() -> None:
     two = method({"pro": {"role": "pro"}, "con": {"role": "con"}}, ["pro", "con"], {"pro": "a", "con": "b"},
                  debaters=("pro", "con"))  # fmt: skip
-    assert why_needed(two, Without(agents=("a", "b"), steps=("pro",))) == (
+    assert why_needed(two, Ablation(agents=("a", "b"), steps=("pro",))) == (
         "nobody is left to debate as pro or con",
         "leave out fewer agents",
     )
-    assert why_needed(two, Without(agents=("a",))) == (
+    assert why_needed(two, Ablation(agents=("a",))) == (
         "step pro opens the debate, and all that follows is about its answers",
         ANOTHER,
     )
-    assert why_needed(two, Without(agents=("b",))) is None
+    assert why_needed(two, Ablation(agents=("b",))) is None
 
 
 def test_the_opening_is_the_first_answer_of_those_who_debate() -> None:
     """A judge that answers before them opens nothing, and can be left out."""
     debate = method(STEPS, ["conclude", "answer", "revise"], CAST, debaters=("debater",))
-    assert why_needed(debate, Without(steps=("conclude",))) is None
-    assert why_needed(debate, Without(steps=("revise",))) is None
-    found = why_needed(debate, Without(steps=("answer",)))
+    assert why_needed(debate, Ablation(steps=("conclude",))) is None
+    assert why_needed(debate, Ablation(steps=("revise",))) is None
+    found = why_needed(debate, Ablation(steps=("answer",)))
     assert found is not None
     assert found[0].startswith("step answer opens the debate")
 
@@ -395,9 +395,9 @@ def test_one_of_two_roles_that_are_heard_is_enough() -> None:
         "revise": {"hears": OfRole(("scribe", "critic"))},
     }
     debate = method(steps, ["answer", "sum", "note", "revise"], {"debater": "a b", "scribe": "s", "critic": "c"})
-    assert why_needed(debate, Without(steps=("sum",))) is None
-    assert why_needed(debate, Without(steps=("note",))) is None
-    assert why_needed(debate, Without(steps=("sum", "note"))) == (
+    assert why_needed(debate, Ablation(steps=("sum",))) is None
+    assert why_needed(debate, Ablation(steps=("note",))) is None
+    assert why_needed(debate, Ablation(steps=("sum", "note"))) == (
         "step revise hears nobody but step sum, note",
         "leave out both: step=sum,note,revise",  # as it is asked for
     )

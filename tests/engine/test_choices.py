@@ -8,7 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cortexdsl.core import Choose, Debate, Decide, Everyone, Keep, OfRole, Reading, Repeat, Reply, Sparse, Told, Without
+from cortexdsl.core import (
+    Ablation,
+    Choose,
+    Debate,
+    Decide,
+    Everyone,
+    Keep,
+    OfRole,
+    Reading,
+    Repeat,
+    Reply,
+    Sparse,
+    TurnFilter,
+)
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.errors import DebateError
 from cortexdsl.metrics.outcome import consensus, gain, opening_score
@@ -151,9 +164,9 @@ def test_a_judge_reads_an_answer_and_a_verdict_at_once() -> None:
         "oppose": {"role": "con", "hears": OfRole(("pro",))},
         "judge": {"role": "judge", "hears": OfRole(("pro", "con")), "beside": ("verdict",)},
     }
-    cast = {"pro": "a", "con": "b", "judge": "j"}
+    role_agents = {"pro": "a", "con": "b", "judge": "j"}
     of = method(
-        steps, [Repeat(3, ("open", "oppose", "judge"), until="agreed")], cast,
+        steps, [Repeat(3, ("open", "oppose", "judge"), until="agreed")], role_agents,
         decide=Decide("last", "judge"), debaters=("pro", "con"),
     )  # fmt: skip
     said = {"judge:j2": "40|0.5|disagree|-", "judge:j4": "41|0.5|agree|-", "oppose:b1": "41|0.5"}
@@ -181,10 +194,10 @@ def test_steps_are_told_by_name_and_by_whom_they_are_about() -> None:
         "close": {
             "role": "judge",
             "hears": OfRole(("debater", "judge")),
-            "tells": (Told(("answer",)), Told(("rule",))),
-            "own": Told(("rule",)),
+            "tells": (TurnFilter(("answer",)), TurnFilter(("rule",))),
+            "own": TurnFilter(("rule",)),
         },
-        "end": {"hears": Everyone(), "tells": (Told(("answer",)), Told(("review",), about_me=True))},
+        "end": {"hears": Everyone(), "tells": (TurnFilter(("answer",)), TurnFilter(("review",), about_me=True))},
     }
     of = method(
         steps, ["answer", "review", "rule", "revise", "close", "end"], {"debater": "a b", "judge": "j"},
@@ -202,8 +215,8 @@ def test_steps_are_told_by_name_and_by_whom_they_are_about() -> None:
 def test_the_last_two_times_and_all_of_them() -> None:
     steps = {
         "answer": {},
-        "revise": {"hears": Everyone(), "tells": (Told(("answer", "revise"), last=2),)},
-        "end": {"hears": Everyone(), "tells": (Told(("revise",), last=None),)},
+        "revise": {"hears": Everyone(), "tells": (TurnFilter(("answer", "revise"), last=2),)},
+        "end": {"hears": Everyone(), "tells": (TurnFilter(("revise",), last=None),)},
     }
     stage = Stage()
     run(method(steps, ["answer", Repeat(2, ("revise",)), "end"], "a b"), stage)
@@ -345,7 +358,7 @@ def test_what_is_no_number_is_told() -> None:
     with pytest.raises(
         DebateError, match=r"^round 1: the weight of agent 'b' is not a finite number: 1 / \(place - 1\)"
     ):
-        run(method({"answer": {}}, ["answer", chosen], "d a b c"), without=Without(agents=("d", "a")))
+        run(method({"answer": {}}, ["answer", chosen], "d a b c"), ablation=Ablation(agents=("d", "a")))
     by_place = Sparse("1 / max(2 - place, 0)", Keep("all"))
     with pytest.raises(DebateError, match=r"^round 2: the weight of agent 'b' is not a finite number"):
         run(method({"answer": {}, "revise": {}, "end": {"hears": by_place}}, ["answer", "revise", "end"]))

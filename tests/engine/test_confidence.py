@@ -250,8 +250,8 @@ def test_an_unreadable_answer_has_no_confidence_and_costs_nothing_more(how: Meas
 def test_a_tool_has_no_confidence() -> None:
     staged = method(STEPS, ["answer"], "a b", confidence=Measure("consistency", 3))
     tool = Agent("a", Model("sums", "tool/calculator"))
-    cast = {"debater": (tool, agents("b")[0])}
-    staged = Method(**{**{f: getattr(staged, f) for f in staged.__dataclass_fields__}, "cast": cast})
+    role_agents = {"debater": (tool, agents("b")[0])}
+    staged = Method(**{**{f: getattr(staged, f) for f in staged.__dataclass_fields__}, "role_agents": role_agents})
     found = asyncio.run(run_debate(staged, QUESTION, Stage().ports(), seed=1, replicate=1))
     turn = of(found, "a", 0)
     assert turn.measured is not None

@@ -52,7 +52,7 @@ def cosine(one: str, other: str) -> float:
 def cortexdebate(weight: str = WEIGHT, keep: Keep | None = None, rounds: int = 2, **settings: Any) -> Method:
     steps = {"answer": {}, "revise": {"hears": Sparse(weight, keep or Keep("mean"))}}
     of = method(steps, ["answer", Repeat(rounds, ("revise",), until="consensus")], recalibration=BINS, **settings)
-    return dataclasses.replace(of, cast={"debater": TEAM})
+    return dataclasses.replace(of, role_agents={"debater": TEAM})
 
 
 def staged(script: dict[str, str] | None = None) -> Stage:
@@ -157,7 +157,10 @@ def test_a_review_along_a_weighed_edge_knows_its_weight() -> None:
     """Each reviews whom it trusts most, by confidence .8, .6, .5: a reviews b, and b and c review a."""
     steps = {"answer": {}, "review": {"hears": Sparse("confidence", Keep("top", 1)), "each": "edge", "reads": "review"}}
     stage = staged()
-    run(dataclasses.replace(method(steps, ["answer", "review"], recalibration=BINS), cast={"debater": TEAM}), stage)
+    run(
+        dataclasses.replace(method(steps, ["answer", "review"], recalibration=BINS), role_agents={"debater": TEAM}),
+        stage,
+    )
     weights = {name: view["heard"][0]["weight"] for name, view in stage.views.items() if name.startswith("review")}
     assert weights == {"review:a1>b": 0.6, "review:b1>a": 0.8, "review:c1>a": 0.8}
 
@@ -314,7 +317,9 @@ def test_trust_is_each_ones_share_of_the_weight_that_is_heard() -> None:
 
 
 def test_a_weight_without_what_it_needs_is_an_error() -> None:
-    of = dataclasses.replace(cortexdebate(), cast={"debater": tuple(Agent(n, Model(n, "fake/model")) for n in "abc")})
+    of = dataclasses.replace(
+        cortexdebate(), role_agents={"debater": tuple(Agent(n, Model(n, "fake/model")) for n in "abc")}
+    )
     with pytest.raises(DebateError, match="the weight uses credibility, which needs parameters and tokens"):
         run(of, staged())
 
@@ -331,4 +336,4 @@ def test_a_role_that_does_not_answer_cannot_hear_by_weight() -> None:
         "judge": {"role": "judge", "hears": Sparse("confidence", Keep("top", 1)), "reads": "verdict"},
     }
     with pytest.raises(DebateError, match="step 'judge' of role 'judge': only debaters"):
-        run(method(steps, ["answer", "judge"], cast={"debater": "a b", "judge": "j"}))
+        run(method(steps, ["answer", "judge"], role_agents={"debater": "a b", "judge": "j"}))

@@ -22,7 +22,7 @@ from cortexdsl.core import (
     Reply,
     Self,
     Sparse,
-    Told,
+    TurnFilter,
 )
 from cortexdsl.engine.messages import TrackedText
 from tests.engine.stage import QUESTION, Stage, StagedReader, label, method, run
@@ -416,12 +416,12 @@ def test_an_empty_reply_is_heard_by_nobody_whatever_was_thought() -> None:
 
 def test_the_last_two_of_oneself_and_all_about_one() -> None:
     """What one remembers may be named as what one is told: b's reviews of the last two rounds, of whatever kind."""
-    steps = {**REVIEWS, "revise": {"own": Told(last=2)}}
+    steps = {**REVIEWS, "revise": {"own": TurnFilter(last=2)}}
     assert lines(method(steps, ["answer", *["review", "revise"] * 3]), "revise:a3") == "| revise:a1 revise:a2"
-    mine = {**REVIEWS, "review": {**REVIEWS["review"], "own": Told(about_me=True, last=2)}}
+    mine = {**REVIEWS, "review": {**REVIEWS["review"], "own": TurnFilter(about_me=True, last=2)}}
     of = method(mine, ["answer", *["review", "revise"] * 3])
     assert lines(of, "review:a3>b") == "<- revise:b2 | review:a1>b review:a2>b"
-    told = {**REVIEWS, "revise": {"hears": Everyone(), "tells": (Told(about_me=True, last=2),)}}
+    told = {**REVIEWS, "revise": {"hears": Everyone(), "tells": (TurnFilter(about_me=True, last=2),)}}
     of = method(told, ["answer", *["review", "revise"] * 3], "a b")
     assert lines(of, "revise:a3") == "<- review:b2>a review:b3>a"
 
@@ -450,8 +450,8 @@ def test_three_summaries_know_whose_group_is_whose() -> None:
 def test_everybody_has_a_number_debaters_among_themselves_and_others_in_their_role() -> None:
     """a and b debate; x, y and a are experts: a keeps its number as a debater, y is the second expert all along."""
     steps = {"answer": {}, "advise": {"role": "expert", "hears": OfRole(("debater",)), "reads": "comment"}}
-    cast = {"expert": "x y a", "debater": "a b", "judge": "j"}
-    seen = views(method(steps, ["answer", Repeat(2, ("advise", "answer"))], cast))
+    role_agents = {"expert": "x y a", "debater": "a b", "judge": "j"}
+    seen = views(method(steps, ["answer", Repeat(2, ("advise", "answer"))], role_agents))
     numbers = {(label.partition(":")[2][0], view["agent"]["number"]) for label, view in seen.items()}
     assert numbers == {("a", 1), ("b", 2), ("x", 1), ("y", 2)}
     assert [turn["number"] for turn in seen["answer:b1"]["heard"]] == []
@@ -460,9 +460,9 @@ def test_everybody_has_a_number_debaters_among_themselves_and_others_in_their_ro
 def test_a_number_outlives_a_choice() -> None:
     """Of three proposers the last is chosen to conclude, and stays the third."""
     steps = {"answer": {}, "propose": {"role": "proposer"}, "end": {"role": "concluding"}}
-    cast = {"debater": "a", "proposer": "x y z", "concluding": "x y z"}
+    role_agents = {"debater": "a", "proposer": "x y z", "concluding": "x y z"}
     chosen = Choose("concluding", "debater", "1", Keep("all"))
-    seen = views(method(steps, ["answer", "propose", chosen, "end"], cast, debaters=("debater",)))
+    seen = views(method(steps, ["answer", "propose", chosen, "end"], role_agents, debaters=("debater",)))
     assert {name: view["agent"]["number"] for name, view in seen.items()} == {
         "answer:a0": 1, "propose:x1": 1, "propose:y1": 2, "propose:z1": 3, "end:a1": 1,
     }  # fmt: skip

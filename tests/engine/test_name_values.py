@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cortexdsl.core import (
+    Ablation,
     Agent,
     Call,
     Choose,
@@ -26,7 +27,6 @@ from cortexdsl.core import (
     SchedulePart,
     Site,
     Sparse,
-    Without,
 )
 from cortexdsl.engine import formulas
 from cortexdsl.engine.readings import reread_debate
@@ -204,8 +204,8 @@ PICK: dict[str, dict[str, Any]] = {"pick": {"role": "both", "hears": OfRole(("de
 
 
 def picked(script: dict[str, Any], schedule: list[Any]) -> list[float]:
-    cast = {**CAST, "both": "j k"}
-    of = method({**TALK, **PICK}, [*schedule, Choose("some", "debater", "chosen", ALL)], cast)
+    role_agents = {**CAST, "both": "j k"}
+    of = method({**TALK, **PICK}, [*schedule, Choose("some", "debater", "chosen", ALL)], role_agents)
     return list(run(of, Judged(script)).choices[-1].weight)
 
 
@@ -310,8 +310,8 @@ SCRIPT = {"pick:j1": "1|-", "pick:k1": "1+2|-", "again:j1": "3|-", "again:j2": "
 def test_choices_of_two_steps_about_one_answer_count_together(
     schedule: list[Any], weight: str, expected: list[float]
 ) -> None:
-    cast = {**CAST, "both": "j k"}
-    of = method({**TALK, **TWO}, [*schedule, Choose("some", "debater", weight, ALL)], cast)
+    role_agents = {**CAST, "both": "j k"}
+    of = method({**TALK, **TWO}, [*schedule, Choose("some", "debater", weight, ALL)], role_agents)
     assert list(run(of, Judged(SCRIPT)).choices[-1].weight) == pytest.approx(expected)
 
 
@@ -399,7 +399,7 @@ def test_a_number_drawn_for_an_agent_does_not_depend_on_who_else_is_there() -> N
     assert len(set(drawn)) == 3
     assert all(0 <= each < 1 for each in drawn)
     assert first[0, 1] != second[0, 1], "drawn anew each time"
-    fewer = weighed(run(of, without=Without(agents=("a",))).graphs[0])
+    fewer = weighed(run(of, ablation=Ablation(agents=("a",))).graphs[0])
     assert [fewer[0, 1], fewer[1, 0]] == [first[1, 2], first[2, 1]]
 
 
@@ -430,8 +430,8 @@ def test_credibility_needs_both_sizes_of_every_model(lacks: dict[str, float]) ->
     whole = Agent("a", Model("a", "fake/model", parameters=7e9, tokens=2e12))
     team = (whole, Agent("b", Model("b", "fake/model", **lacks)))  # type: ignore[arg-type]
     of = method({"answer": {}, "revise": {"hears": Sparse("confidence", ALL)}}, ["answer", "revise"])
-    assert "credibility" not in run(dataclasses.replace(of, cast={"debater": team})).graphs[0].factors
-    found = run(dataclasses.replace(of, cast={"debater": (whole, dataclasses.replace(whole, name="b"))}))
+    assert "credibility" not in run(dataclasses.replace(of, role_agents={"debater": team})).graphs[0].factors
+    found = run(dataclasses.replace(of, role_agents={"debater": (whole, dataclasses.replace(whole, name="b"))}))
     assert found.graphs[0].factors["credibility"] == pytest.approx(list(formulas.credibility([7e9], [2e12])) * 2)
 
 
@@ -444,8 +444,8 @@ def asked(script: dict[str, Any]) -> Debate:
         "compare": {"role": "both", "hears": OfRole(("debater",)), "each": "pair", "reads": "similarity"},
         "revise": {"hears": Sparse("similarity", ALL)},
     }
-    cast = {"debater": "a b c", "one": "j", "both": "j k"}
-    return run(method(steps, ["answer", "all", "compare", "revise"], cast, similarity="asked"), Stage(script))
+    role_agents = {"debater": "a b c", "one": "j", "both": "j k"}
+    return run(method(steps, ["answer", "all", "compare", "revise"], role_agents, similarity="asked"), Stage(script))
 
 
 def test_a_pair_that_two_were_asked_about_is_as_alike_as_they_say_on_average() -> None:

@@ -18,7 +18,7 @@ from cortexdsl.core import (
     Message,
     OfRole,
     Reading,
-    Told,
+    TurnFilter,
     canonical_value,
     number_of,
     quantile,
@@ -112,7 +112,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "answer": {},
     "revise": {"hears": Everyone()},
     "rank": {
-        "role": "judge", "hears": OfRole(("debater",)), "tells": (Told(("answer", "revise"), last=None),),
+        "role": "judge", "hears": OfRole(("debater",)), "tells": (TurnFilter(("answer", "revise"), last=None),),
         "reads": "choice", "chooses": "turns",
     },
 }  # fmt: skip
@@ -145,6 +145,6 @@ def test_an_agent_is_chosen_by_any_of_its_turns() -> None:
 
 def test_a_reader_may_be_told_only_turns_that_were_chosen() -> None:
     steps = {**STEPS, "end": {"role": "judge", "hears": OfRole(("debater",)), "reads": "comment"}}
-    steps["end"]["tells"] = (Told(("answer", "revise"), last=None, where="chosen > 1 / 2"),)
+    steps["end"]["tells"] = (TurnFilter(("answer", "revise"), last=None, where="chosen > 1 / 2"),)
     debate = run(method(steps, ["answer", "revise", "rank", "end"], CAST), Ballots(SPOKEN))
     assert debate.turns[-1].heard == (0,)

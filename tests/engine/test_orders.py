@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cortexdsl.core import Choose, Debate, Everyone, Groups, Keep, Method, Repeat, Ring, SchedulePart
-from cortexdsl.engine.ablation import Without
+from cortexdsl.engine.ablation import Ablation
 from tests.engine.stage import Stage, method, run
 
 ALL = Keep("all")
@@ -73,8 +73,8 @@ def test_fewer_agents_make_smaller_groups(groups: Groups, expected: dict[str, st
 def test_places_are_ranks_after_an_order() -> None:
     pick = Choose("some", "debater", "place", ALL)
     steps: dict[str, dict[str, Any]] = {"answer": {}, "talk": {"hears": Everyone()}}
-    cast = {"debater": "a b c d", "some": "a"}
-    debate = run(method(steps, ["answer", BY_CONFIDENCE, pick, "talk"], cast), Stage(SURE))
+    role_agents = {"debater": "a b c d", "some": "a"}
+    debate = run(method(steps, ["answer", BY_CONFIDENCE, pick, "talk"], role_agents), Stage(SURE))
     assert debate.choices[1].candidates == ("b", "c", "d", "a")
     assert debate.choices[1].weight == (1, 2, 3, 4)
 
@@ -87,17 +87,17 @@ def test_numbers_in_prompts_do_not_follow_the_order() -> None:
 
 
 def test_who_is_left_out_is_in_no_new_group() -> None:
-    debate = run(of(Groups(2, (2, 2)), BY_CONFIDENCE), Stage(SURE), without=Without(agents=("c",)))
+    debate = run(of(Groups(2, (2, 2)), BY_CONFIDENCE), Stage(SURE), ablation=Ablation(agents=("c",)))
     assert heard(debate) == {"b": "d", "d": "b", "a": ""}
 
 
 # ---------------------------------------------------------------- numbers of agents
 def given(written: Method, **numbers: float) -> Method:
-    cast = {
+    role_agents = {
         role: tuple(dataclasses.replace(agent, given={"trust": numbers[agent.name]}) for agent in agents)
-        for role, agents in written.cast.items()
+        for role, agents in written.role_agents.items()
     }
-    return dataclasses.replace(written, cast=cast)
+    return dataclasses.replace(written, role_agents=role_agents)
 
 
 def test_a_number_of_an_agent_weighs_it() -> None:

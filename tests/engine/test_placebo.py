@@ -21,7 +21,7 @@ from cortexdsl.core import (
     Question,
     Repeat,
     Sparse,
-    Told,
+    TurnFilter,
 )
 from cortexdsl.engine.placebo import as_long_as, draw_other_question, shuffled_words
 from cortexdsl.engine.run import run_debate
@@ -191,7 +191,7 @@ def test_reviews_and_other_roles() -> None:
     """A placebo stands for whatever reaches the step: here the summary that another role wrote."""
     steps: dict[str, dict[str, Any]] = {
         "answer": {}, "sum": {"role": "scribe", "hears": OfRole(("debater",)), "reads": "summary"},
-        "revise": {"hears": OfRole(("scribe",)), "tells": (Told(("sum",)),), "placebo": "other_question"},
+        "revise": {"hears": OfRole(("scribe",)), "tells": (TurnFilter(("sum",)),), "placebo": "other_question"},
     }  # fmt: skip
     stage = TwoQuestions()
     debate = run(method(steps, ["answer", "sum", "revise"], {"debater": "a b", "scribe": "s"}), stage)

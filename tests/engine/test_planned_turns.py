@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.core import Choose, Edges, Everyone, Groups, Keep, OfRole, Repeat, Ring, Sparse, Topology, Without
+from cortexdsl.core import Ablation, Choose, Edges, Everyone, Groups, Keep, OfRole, Repeat, Ring, Sparse, Topology
 from cortexdsl.engine.ablation import why_needed
 from cortexdsl.engine.topology import matches
 from cortexdsl.errors import DebateError
@@ -15,10 +15,10 @@ from tests.engine.stage import Stage, method, run
 ALL = Keep("all")
 
 
-def heard(steps: dict[str, dict[str, Any]], schedule: list[Any], cast: dict[str, str] | str) -> list[str]:
+def heard(steps: dict[str, dict[str, Any]], schedule: list[Any], role_agents: dict[str, str] | str) -> list[str]:
     """Who heard which turns in the last step that was spoken."""
     stage = Stage()
-    debate = run(method(steps, schedule, cast), stage)
+    debate = run(method(steps, schedule, role_agents), stage)
     return [line for line in stage.trace() if line.startswith(f"{debate.turns[-1].step}:")]
 
 
@@ -85,8 +85,8 @@ def test_without_those_whom_a_step_is_about_it_is_silent() -> None:
         ["answer", "recruit", "review", Choose("debater", "debater", "peer_score", Keep("top", 1))],
         {**CREW, "one": "t"},
     )
-    assert why_needed(of, Without(agents=("s",))) is None
-    assert why_needed(of, Without(agents=("t",))) == ("peer_score is computed from step review", "leave out another")
+    assert why_needed(of, Ablation(agents=("s",))) is None
+    assert why_needed(of, Ablation(agents=("t",))) == ("peer_score is computed from step review", "leave out another")
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_a_call_about_some_knows_how_much_they_are_trusted(each: str) -> None:
 
 def test_who_plays_two_of_the_roles_that_are_heard_is_heard_once() -> None:
     steps = {"answer": {}, "rule": {"role": "judge", "hears": OfRole(("debater", "some")), "reads": "verdict"}}
-    cast = {"debater": "a b", "some": "b c", "judge": "j"}
-    assert heard(steps, ["answer", "rule"], cast) == ["rule:j1 <- answer:a0 answer:b0"]
+    role_agents = {"debater": "a b", "some": "b c", "judge": "j"}
+    assert heard(steps, ["answer", "rule"], role_agents) == ["rule:j1 <- answer:a0 answer:b0"]
 
 
 def test_a_role_of_those_who_debate_may_hear_everyone_and_no_other_may() -> None:
@@ -185,9 +185,9 @@ def test_a_judge_that_left_nothing_goes_on_though_a_debater_of_its_name_would_no
 def test_two_roles_that_debate_agree_when_both_have_answered() -> None:
     """After the first of them there is no consensus yet, and a debate that one never joins has none."""
     steps = {"open": {"role": "pro"}, "oppose": {"role": "con", "hears": OfRole(("pro",))}}
-    cast = {"pro": "a", "con": "b"}
+    role_agents = {"pro": "a", "con": "b"}
     loop = Repeat(3, ("open", Repeat(1, ("oppose",), unless="consensus")), until="consensus")
-    debate = run(method(steps, [loop], cast, debaters=("pro", "con")))
+    debate = run(method(steps, [loop], role_agents, debaters=("pro", "con")))
     assert [turn.step for turn in debate.turns] == ["open", "oppose"]
     assert (debate.stop, debate.rounds) == ("consensus", 1)
     assert debate.standing == ((0,), (0, 1))
@@ -229,4 +229,4 @@ def test_an_agent_that_was_left_out_is_not_missed() -> None:
     """All but it answered in every round: the record says nothing of who stands."""
     steps = {"answer": {}, "revise": {"hears": Everyone()}}
     of = method(steps, ["answer", "revise"])
-    assert run(of, without=Without(agents=("b",))).standing == ()
+    assert run(of, ablation=Ablation(agents=("b",))).standing == ()

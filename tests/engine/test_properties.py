@@ -65,7 +65,7 @@ METHODS = st.builds(
 
 
 def with_team(of: Method, team: tuple[Agent, ...]) -> Method:
-    return dataclasses.replace(of, cast={"debater": team})
+    return dataclasses.replace(of, role_agents={"debater": team})
 
 
 def edges(debate: Debate) -> list[dict[tuple[str, str], tuple[bool, Any]]]:
@@ -153,5 +153,5 @@ def test_two_methods_share_their_opening_call_for_call(
 def test_a_ring_is_a_matter_of_order() -> None:
     """The one place where the order of agents counts is where a topology says so."""
     of = method({"answer": {}, "revise": {"hears": Ring(1)}}, ["answer", "revise"], "a b c d")
-    other = dataclasses.replace(of, cast={"debater": tuple(of.cast["debater"][k] for k in (0, 2, 1, 3))})
+    other = dataclasses.replace(of, role_agents={"debater": tuple(of.role_agents["debater"][k] for k in (0, 2, 1, 3))})
     assert edges(run(of)) != edges(run(other))

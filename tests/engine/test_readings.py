@@ -78,7 +78,7 @@ def test_those_who_left_have_no_vote_when_it_is_read_again() -> None:
     leave = Choose("debater", "debater", "place > 1", Keep("above", 0))
     of = method({"answer": {}, "revise": {"hears": Everyone()}}, ["answer", leave, "revise", leave])
     debate = run(of, Stage({"revise:c1": "41|0.5"}))
-    assert [agent.name for agent in method_at_end(debate, of).cast["debater"]] == ["c"]
+    assert [agent.name for agent in method_at_end(debate, of).role_agents["debater"]] == ["c"]
     assert reread_debate(debate, of, StagedReader(), seed=7, replicate=1) == debate
     assert debate.votes == {"41": 1.0}
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cortexdsl.core import (
+    Ablation,
     Bin,
     Call,
     Edges,
@@ -20,7 +21,6 @@ from cortexdsl.core import (
     Repeat,
     Reply,
     Sparse,
-    Without,
 )
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import DebateError, ModelError
@@ -251,7 +251,7 @@ def test_a_step_that_hears_nobody_leaves_no_graph_and_any_other_leaves_one() -> 
 
 
 def test_a_step_of_which_nobody_is_left_to_speak_leaves_nothing() -> None:
-    debate = run(talk(["answer", "judge", "revise"]), without=Without(agents=("j",)))
+    debate = run(talk(["answer", "judge", "revise"]), ablation=Ablation(agents=("j",)))
     assert [graph.step for graph in debate.graphs] == ["revise"]
     assert [turn.execution for turn in debate.turns] == [0, 0, 1, 1]
 

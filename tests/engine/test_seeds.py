@@ -55,7 +55,7 @@ METHODS = {
         ["answer", "revise"],
         participation="both",
     ),
-    "samples": method({"answer": {"draws": 3}}, ["answer"], cast="a"),
+    "samples": method({"answer": {"draws": 3}}, ["answer"], role_agents="a"),
 }
 
 
@@ -65,7 +65,7 @@ def test_the_opening_is_the_same_calls_under_every_method() -> None:
     for name, of in METHODS.items():
         stage = Stage()
         run(of, stage)
-        openings[name] = stage.calls[: len(of.cast["debater"])]
+        openings[name] = stage.calls[: len(of.role_agents["debater"])]
     voting = openings.pop("voting")
     samples = openings.pop("samples")
     assert all(opening == voting for opening in openings.values())

@@ -158,9 +158,13 @@ def test_a_record_with_all_of_them_is_read_as_it_was_written(kind: str) -> None:
         {"beside": ("belief",)},
         debate_confidence=DebateConfidence("log_odds"),
     )
-    given = {role: tuple(replace(agent, given={"trust": 0.5}) for agent in cast) for role, cast in inner.cast.items()}
+    given = {
+        role: tuple(replace(agent, given={"trust": 0.5}) for agent in role_agents)
+        for role, role_agents in inner.role_agents.items()
+    }
     whole = handing(
-        replace(inner, cast=given), replace(inner, cast={"debater": (Agent("e", LARGE), *given["debater"])})
+        replace(inner, role_agents=given),
+        replace(inner, role_agents={"debater": (Agent("e", LARGE), *given["debater"])}),
     )
     debate = run(whole, Believing({"answer:a0": "one two|0.5", "answer:b0": "2|0.5"}))
     header = Header("e", "d", "c", 1)

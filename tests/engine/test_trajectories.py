@@ -31,7 +31,7 @@ ACC = method(
         "revise": {"role": "actor", "hears": OfRole(("critic",)), "own": "latest"},
     },
     ["answer", Repeat(2, ("comment", "revise"))],
-    cast={"actor": "a", "critic": "c"},
+    role_agents={"actor": "a", "critic": "c"},
     decide=Decide("last", role="actor"),
 )
 

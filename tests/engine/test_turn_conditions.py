@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.core import Call, Everyone, Method, OfRole, Repeat, Reply, SchedulePart, Told
+from cortexdsl.core import Call, Everyone, Method, OfRole, Repeat, Reply, SchedulePart, TurnFilter
 from cortexdsl.plan.rehearsal.explain import rehearse_example
 from tests.engine.stage import Stage, method, run
 
@@ -22,13 +22,13 @@ def in_turn(*said: str) -> Callable[[Call], Reply]:
 
 def proposed(where: str, schedule: list[SchedulePart], last: int | None = None, **words: Any) -> Method:
     steps: dict[str, dict[str, Any]] = {
-        "propose": {"role": "proposer", "reads": "comment", "own": Told(("propose",), last=last, where=where)},
+        "propose": {"role": "proposer", "reads": "comment", "own": TurnFilter(("propose",), last=last, where=where)},
         "verify": {"role": "verifier", "hears": OfRole(("proposer",)), "reads": "comment", "beside": ("verdict",)},
         "weigh": {"role": "second", "hears": OfRole(("proposer",)), "reads": "verdict"},
         "report": {
             "role": "reporter",
             "hears": OfRole(("proposer",)),
-            "tells": (Told(("propose",), False, last, where),),
+            "tells": (TurnFilter(("propose",), False, last, where),),
         },
     }
     steps = {name: {**step, **words.get(name, {})} for name, step in steps.items()}
@@ -122,7 +122,7 @@ ROUND: dict[str, dict[str, Any]] = {
 def test_answers_are_told_by_what_was_read_of_others_about_them(where: str, expected: str) -> None:
     steps = {
         **ROUND,
-        "end": {"role": "judge", "hears": OfRole(("debater",)), "tells": (Told(("answer",), where=where),)},
+        "end": {"role": "judge", "hears": OfRole(("debater",)), "tells": (TurnFilter(("answer",), where=where),)},
     }
     script = {
         "answer:c0": "42|0.9", "rate:b1>a": "x|0.3", "rate:c1>a": "x|0.2",

@@ -75,10 +75,10 @@ def test_steps_that_draw_once_are_left_alone(draws: int) -> None:
 
 def test_a_tool_says_what_its_replies_depend_on_and_a_model_does_not() -> None:
     tool = Agent("calc", Model("calc", "tool/python", options={"timeout": 3}))
-    of = dataclasses.replace(SAMPLING, cast={**SAMPLING.cast, "tool": (tool,)})
+    of = dataclasses.replace(SAMPLING, role_agents={**SAMPLING.role_agents, "tool": (tool,)})
     told = with_identities(of, {"calc": "d1", "a": "d2", "other": "d3"})
-    assert told.cast["tool"][0].model.options == {"timeout": 3, "identity": "d1"}
-    assert told.cast["debater"] == of.cast["debater"]
+    assert told.role_agents["tool"][0].model.options == {"timeout": 3, "identity": "d1"}
+    assert told.role_agents["debater"] == of.role_agents["debater"]
     assert with_identities(of, {"other": "d3"}) == with_identities(of, {}) == of
 
 

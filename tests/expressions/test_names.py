@@ -87,8 +87,10 @@ ALL = ["answer", "review", "choose", "rule"]
 
 def given(of: Method) -> Method:
     """A method whose agents have a number called trust."""
-    cast = {role: tuple(replace(agent, given={"trust": 0.5}) for agent in agents) for role, agents in of.cast.items()}
-    return replace(of, cast=cast)
+    role_agents = {
+        role: tuple(replace(agent, given={"trust": 0.5}) for agent in agents) for role, agents in of.role_agents.items()
+    }
+    return replace(of, role_agents=role_agents)
 
 
 @pytest.mark.parametrize("name", NAMES["weight"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.language.methods.arms import MethodArm, arms
+from cortexdsl.language.methods.resolved_cells import ResolvedCell, resolve_cells
 from cortexdsl.language.spec import Spec, load_spec
 
 SMALL = """\
@@ -37,15 +37,15 @@ def load(folder: Path, text: str, **beside: str) -> Spec:
     return load_spec(path)
 
 
-def load_arms(folder: Path, text: str, **beside: str) -> tuple[MethodArm, ...]:
-    """Load a spec and resolve its arms."""
-    return arms(load(folder, text, **beside))
+def load_cells(folder: Path, text: str, **beside: str) -> tuple[ResolvedCell, ...]:
+    """Load a spec and resolve its cells."""
+    return resolve_cells(load(folder, text, **beside))
 
 
 def problems(folder: Path, text: str, **beside: str) -> tuple[Problem, ...]:
     """Return what a spec is told, or fail where it is told nothing."""
     with pytest.raises(SpecError) as caught:
-        load_arms(folder, text, **beside)
+        load_cells(folder, text, **beside)
     return caught.value.problems
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.core.metrics import find_metric
-from tests.language.sheets import SMALL, load, load_arms
+from tests.language.sheets import SMALL, load, load_cells
 
 OWN = """\
 seed: 7
@@ -55,8 +55,8 @@ WRITTEN = {
     ],
 )
 def test_another_form_is_the_same_debate(tmp_path: Path, part: str, other: str) -> None:
-    (documented,) = load_arms(tmp_path, OWN.format(**WRITTEN))
-    (accepted,) = load_arms(tmp_path, OWN.format(**{**WRITTEN, part: other}))
+    (documented,) = load_cells(tmp_path, OWN.format(**WRITTEN))
+    (accepted,) = load_cells(tmp_path, OWN.format(**{**WRITTEN, part: other}))
     assert accepted.debate == documented.debate
 
 

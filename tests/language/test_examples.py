@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cortexdsl.core import Keep, Match, Sparse
-from cortexdsl.language.methods.arms import arms
+from cortexdsl.language.methods.resolved_cells import resolve_cells
 from cortexdsl.language.spec import load_spec
 from tests.language.sheets import load
 
@@ -101,7 +101,7 @@ hypotheses: [f1(madke) > f1(mad), co2(madke) > co2(mad)]
 def test_ablations_by_like_and_grids(tmp_path: Path) -> None:
     """7 methods, and 4 + 3 + 2 * 3 points of the grids of one."""
     spec = load(tmp_path, ABLATIONS, _backbones=BACKBONES)
-    found = {arm.name: arm for arm in arms(spec)}
+    found = {arm.name: arm for arm in resolve_cells(spec)}
     assert len(found) == 7 + 4 + 3 + 6
     assert found["full+mdm"].debate.steps["revise"].hears == Sparse(
         "credibility * reliability * intimacy / (self_orientation + 1)", Keep("all")
@@ -116,16 +116,16 @@ def test_ablations_by_like_and_grids(tmp_path: Path) -> None:
 
 def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(OWN)
-    loudest, _ = arms(load_spec(tmp_path / "own.yaml"))
+    loudest, _ = resolve_cells(load_spec(tmp_path / "own.yaml"))
     assert loudest.debate.steps["revise"].hears == Sparse("confidence", Keep("top", 1))
     assert loudest.debate.decide.rule == "weighted"
 
 
 def test_roles_with_models_of_their_own_and_pools(tmp_path: Path) -> None:
     (tmp_path / "k.yaml").write_text(KNOWLEDGE)
-    found = {arm.name: arm.debate for arm in arms(load_spec(tmp_path / "k.yaml"))}
-    cast = found["madke"].cast
-    assert {role: [(agent.name, agent.model.name) for agent in agents] for role, agents in cast.items()} == {
+    found = {arm.name: arm.debate for arm in resolve_cells(load_spec(tmp_path / "k.yaml"))}
+    role_agents = found["madke"].role_agents
+    assert {role: [(agent.name, agent.model.name) for agent in agents] for role, agents in role_agents.items()} == {
         "debater": [("one", "debater"), ("two", "debater")],
         "judge": [("judge", "cheap")],
         "summarizer": [("summarizer", "cheap")],

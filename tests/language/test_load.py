@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cortexdsl.core import Agent, Dataset, Limits, Model, Price
 from cortexdsl.errors import SpecError
-from cortexdsl.language.methods.arms import arms
+from cortexdsl.language.methods.resolved_cells import resolve_cells
 from cortexdsl.language.spec import load_spec
 from tests.language.sheets import SMALL, load
 
@@ -84,4 +84,4 @@ def test_a_damaged_spec_is_a_spec_error_or_right(tmp_path: Path, at: int, length
     path = tmp_path / "s.yaml"
     path.write_text(SMALL[:at] + junk + SMALL[at + length :])
     with contextlib.suppress(SpecError):
-        assert arms(load_spec(path))
+        assert resolve_cells(load_spec(path))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.metrics.axis_effects import axis_levels
 
 ARMS = [
-    GridArm("m", "m", aliases=("m[k=1, w=a]",)),
-    GridArm("m[k=1, w=b]", "m", axes={"k": 1, "w": "b"}),
-    GridArm("m[k=2, w=a]", "m", axes={"k": 2, "w": "a"}),
-    GridArm("m[k=2, w=b]", "m", axes={"k": 2, "w": "b"}),
-    GridArm("other", "other"),
+    CellNames("m", "m", aliases=("m[k=1, w=a]",)),
+    CellNames("m[k=1, w=b]", "m", axes={"k": 1, "w": "b"}),
+    CellNames("m[k=2, w=a]", "m", axes={"k": 2, "w": "a"}),
+    CellNames("m[k=2, w=b]", "m", axes={"k": 2, "w": "b"}),
+    CellNames("other", "other"),
 ]
 VALUES = {  # three questions
     "m": (1, 0, 1), "m[k=1, w=b]": (1, 0, 0), "m[k=2, w=a]": (1, 1, 1), "m[k=2, w=b]": (1, 0, 1), "other": (0, 0, 0),

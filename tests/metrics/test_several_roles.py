@@ -39,15 +39,15 @@ def seen(debate: Debate) -> DebateView:
     return view_debate(debate, right)
 
 
-def staged(steps: Any, schedule: Any, cast: Any, script: Any = None, **words: Any) -> Debate:
-    return run(method(steps, schedule, cast, **words), Stage(script or {}))
+def staged(steps: Any, schedule: Any, role_agents: Any, script: Any = None, **words: Any) -> Debate:
+    return run(method(steps, schedule, role_agents, **words), Stage(script or {}))
 
 
 def test_answers_heard_beside_a_summary_are_edges() -> None:
     """Three debaters hear the summary and both others in each of two rounds: 12 edges, 4 a debater, all of them."""
     steps = {"answer": {}, "sum": SUMMARY, "revise": {"hears": OfRole(("summarizer", "debater"))}}
-    cast = {"debater": "a b c", "summarizer": "s"}
-    view = seen(staged(steps, ["answer", Repeat(2, ("sum", "revise"))], cast, {"answer:b0": "41|0.5"}))
+    role_agents = {"debater": "a b c", "summarizer": "s"}
+    view = seen(staged(steps, ["answer", Repeat(2, ("sum", "revise"))], role_agents, {"answer:b0": "41|0.5"}))
     assert (debates(view), density(view), reciprocity(view), most_heard(view)) == (4.0, 1.0, 1.0, pytest.approx(1 / 3))
     assert dvc(view) == 4.0  # round 1: b and a, b and c, both ways; then all say 42
 
@@ -101,8 +101,10 @@ def test_an_aggregator_within_the_rounds_makes_no_round_of_its_own() -> None:
         "merge": {"role": "aggregator", "hears": OfRole(("proposer",))},
         "refine": {"role": "proposer", "hears": OfRole(("aggregator",))},
     }
-    cast = {"proposer": "a b", "aggregator": "m"}
-    debate = staged(steps, ["propose", Repeat(2, ("merge", "refine"))], cast, {"merge:m1": "1|.5", "merge:m2": "2|.5"})
+    role_agents = {"proposer": "a b", "aggregator": "m"}
+    debate = staged(
+        steps, ["propose", Repeat(2, ("merge", "refine"))], role_agents, {"merge:m1": "1|.5", "merge:m2": "2|.5"}
+    )
     view = seen(debate)
     assert view.debaters == ("a", "b")
     assert [[turn.answer for turn in turns] for turns in view.answers] == [["42", "42"]] * 3

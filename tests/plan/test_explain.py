@@ -21,8 +21,8 @@ from cortexdsl.core import (
     Ring,
     SchedulePart,
     Sparse,
-    Told,
     Topology,
+    TurnFilter,
 )
 from cortexdsl.errors import DebateError
 from cortexdsl.language.methods.resolve import resolve
@@ -193,10 +193,10 @@ def test_a_rule_of_a_choice_compares_with_the_mean_of_the_candidates() -> None:
 
 def test_the_last_of_several_steps_is_one_of_them() -> None:
     """Told of two steps, one hears what was said last in either: `and` would say that it hears the last of each."""
-    steps = {"first": {}, "second": {}, "third": {"hears": Everyone(), "tells": (Told(("first", "second")),)}}
+    steps = {"first": {}, "second": {}, "third": {"hears": Everyone(), "tells": (TurnFilter(("first", "second")),)}}
     said = explain(method(steps, ["first", "second", "third"]))
     assert "tells the last turns of first or second" in said
-    steps["third"] = {"hears": Everyone(), "tells": (Told(("first", "second"), last=None),)}
+    steps["third"] = {"hears": Everyone(), "tells": (TurnFilter(("first", "second"), last=None),)}
     assert "tells all turns of first and second" in explain(method(steps, ["first", "second", "third"]))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.core import Usage
 from cortexdsl.jobs.verdict import AFTER, BEFORE, NEVER, with_history
 from cortexdsl.models.spending import SpendingLedger
@@ -245,7 +245,7 @@ def test_hypotheses_say_their_history(tmp_path: Path) -> None:
     assert with_history(found, read_ledger(Layout(str(tmp_path))), ()).iloc[0, 3:].tolist() == [""] * 4
     layout = _called(tmp_path)
     declare(layout, {**FIRST, "claims": [CLAIM, OTHER], "cells": {"a": "1", "b": "2", "c": "9"}})
-    arms = arms_of("abc")
+    arms = cells_of("abc")
     shown = with_history(found, record_verdicts(layout, 1, [VERDICT], ""), arms)
     assert shown["declared"].tolist() == [BEFORE, AFTER]
     assert shown["changed"].tolist() == ["", "cell changed: c"]

@@ -35,7 +35,7 @@ def test_weights_are_part_of_a_cell_and_the_card_says_how_large_a_model_is(tmp_p
     model = made(tmp_path / "model")
     spec = _spec(tmp_path, model)
     plan = compile_spec(spec)
-    agent = plan.cells[0].debate.cast["debater"][0]
+    agent = plan.cells[0].debate.role_agents["debater"][0]
     assert agent.model.options["weights"] == Folder(model).digest
     assert agent.model.parameters == Folder(model).config.parameters
     assert agent.model.tokens == 1000
@@ -50,7 +50,7 @@ def test_a_missing_folder_is_wrong_where_it_is_named_unless_the_spec_names_the_w
     with pytest.raises(SpecError, match=r"small\.yaml:4:18: .*nowhere is not a folder"):
         compile_spec(_spec(tmp_path, tmp_path / "nowhere"))
     plan = compile_spec(_spec(tmp_path, tmp_path / "nowhere", ", options: {weights: 0123456789abcdef}"))
-    assert plan.cells[0].debate.cast["debater"][0].model.options["weights"] == "0123456789abcdef"
+    assert plan.cells[0].debate.role_agents["debater"][0].model.options["weights"] == "0123456789abcdef"
 
 
 def test_other_weights_than_the_spec_names_are_wrong(tmp_path: Path) -> None:

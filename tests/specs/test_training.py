@@ -39,7 +39,10 @@ def test_its_arms_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> Non
     """Each of the two trained alone, together, and the critic with an actor that it has not met."""
     monkeypatch.chdir(ROOT)
     plan = compile_spec("specs/train/acc-tiny.yaml")
-    spoken = {cell.name: {role: cast[0].model.name for role, cast in cell.debate.cast.items()} for cell in plan.cells}
+    spoken = {
+        cell.name: {role: role_agents[0].model.name for role, role_agents in cell.debate.role_agents.items()}
+        for cell in plan.cells
+    }
     pairs = {name: (spoken[name]["actor"], spoken[name]["critic"]) for name in spoken if "critic" in spoken[name]}
     assert pairs == {
         "untrained": ("base", "base"),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.meaning import meaning, why_not_early
 from cortexdsl.claims.parser import parse_claim
@@ -77,7 +77,7 @@ def test_a_front_that_means_nothing_is_refused(wrong: str, why: str) -> None:
 
 
 def test_each_rival_is_compared_on_each_metric_in_its_merit() -> None:
-    design = design_of(parse_claim(CLAIM), arms_of(["a", "b", "c"]))
+    design = design_of(parse_claim(CLAIM), cells_of(["a", "b", "c"]))
     texts = [[part.claim.text for part in rival.parts] for rival in design.parts]
     assert texts == [[f"accuracy(a) > accuracy({other})", f"total_tokens(a) < total_tokens({other})"] for other in "bc"]
 
@@ -92,7 +92,7 @@ def test_each_rival_is_compared_on_each_metric_in_its_merit() -> None:
 )
 def test_the_verdict(cells: dict[str, tuple[float, float]], verdict: str) -> None:
     """Better than each on something; worse than one on everything; and one that is as good."""
-    found = evaluate_claims(table(**cells), [CLAIM], 1, arms_of(cells), draws=399)
+    found = evaluate_claims(table(**cells), [CLAIM], 1, cells_of(cells), draws=399)
     assert found["verdict"][0] == verdict
     assert "decides" in found["note"][0]
 
@@ -114,7 +114,7 @@ def test_one_of_several_counts_their_number_in_favour() -> None:
 def test_the_power_is_that_of_the_easiest_metric_against_each_rival() -> None:
     """With the earlier results as truth, tokens tell a from b, and accuracy tells it from c."""
     known = table(a=(0.6, 100), b=(0.6, 200), c=(0.2, 50))
-    plan = plan_power([CLAIM], arms_of("abc"), {"data": 200}, 1, Expectation(earlier=known), runs=0)
+    plan = plan_power([CLAIM], cells_of("abc"), {"data": 200}, 1, Expectation(earlier=known), runs=0)
     assert plan["power"][0] > 0.95
     assert plan["answerable"][0]
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Quantity
 from cortexdsl.core import Floats
@@ -309,13 +309,13 @@ def test_over_teams_is_the_same_comparison_in_every_team() -> None:
         for method, p in (("s", 0.7), ("f", 0.5)) for team in ("one", "two", "three")
     }  # fmt: skip
     frame = long_table(values)
-    arms = [GridArm(cell, cell[0], (), {"team": cell[7:-1]}) for cell in values]
+    arms = [CellNames(cell, cell[0], (), {"team": cell[7:-1]}) for cell in values]
     row = _row(frame, "score(s) > score(f) over teams", arms=arms)
     groups = [(values[f"s[team={team}]"] - values[f"f[team={team}]"])[0] for team in ("one", "two", "three")]
     outcome, _ = random_effect(groups, "teams")
     assert (row["estimate"], row["p"]) == (pytest.approx(outcome.estimate), pytest.approx(outcome.p))
     with pytest.raises(InputError, match="no team has all of its methods"):
-        _row(frame, "score(s) > score(g) over teams", arms=[*arms, GridArm("g", "g")])
+        _row(frame, "score(s) > score(g) over teams", arms=[*arms, CellNames("g", "g")])
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_a_conjunction_has_less_power_than_its_hardest_part() -> None:
     parts = ["accuracy(a) > accuracy(b)", "accuracy(a) > accuracy(c)"]
     differences = {parts[0]: 0.1, parts[1]: 0.12}
     known = Expectation(discordance=0.3, differences=differences)
-    arms = [GridArm(cell, cell) for cell in "abc"]
+    arms = [CellNames(cell, cell) for cell in "abc"]
     found = plan_power([*parts, " and ".join(parts)], arms, {"d": 200}, 1, known, correction="none", runs=0)
     assert found["power"][0] * found["power"][1] < found["power"][2] < found["power"][0] < found["power"][1]
     assert "power is that of all 2 contrasts at once" in found["note"][2]
@@ -371,6 +371,6 @@ def test_a_conjunction_has_less_power_than_its_hardest_part() -> None:
 def test_the_power_of_a_difference_of_differences_is_less_than_that_of_a_difference() -> None:
     """Its variance is twice as large, so what it detects is the square root of two times as much, about."""
     claims = ["accuracy(a) > accuracy(b)", "accuracy(a) - accuracy(b) > accuracy(c) - accuracy(d)"]
-    arms = [GridArm(cell, cell) for cell in "abcd"]
+    arms = [CellNames(cell, cell) for cell in "abcd"]
     found = plan_power(claims, arms, {"d": 2000}, 1, Expectation(discordance=0.3), correction="none", runs=0)
     assert found["detectable"][1] / found["detectable"][0] == pytest.approx(np.sqrt(2), rel=0.05)

@@ -16,7 +16,7 @@ from scipy.stats import f as f_distribution
 from statsmodels.stats.contingency_tables import cochrans_q as reference_q
 from statsmodels.stats.multitest import multipletests
 
-from cortexdsl.claims.arms import GridArm, find_arm
+from cortexdsl.claims.cells import CellNames, find_cell
 from cortexdsl.cli.main import main
 from cortexdsl.core import Correction, Family
 from cortexdsl.errors import InputError
@@ -134,16 +134,16 @@ def test_cochrans_q_is_that_of_statsmodels_and_goes_on_to_means() -> None:
 
 def test_names_are_cells_other_names_grid_points_or_methods() -> None:
     arms = [
-        GridArm("sparse", "sparse", ("sparse[keep=mean, rounds=5]",)),
-        GridArm("sparse[keep=top-3, rounds=5]", "sparse", (), {"keep": {"top": 3}, "rounds": 5}),
-        GridArm("vote[team=five]", "vote"),
+        CellNames("sparse", "sparse", ("sparse[keep=mean, rounds=5]",)),
+        CellNames("sparse[keep=top-3, rounds=5]", "sparse", (), {"keep": {"top": 3}, "rounds": 5}),
+        CellNames("vote[team=five]", "vote"),
     ]
-    assert find_arm(arms, "sparse").cell == "sparse"
-    assert find_arm(arms, "sparse[rounds=5,keep=mean]").cell == "sparse"
-    assert find_arm(arms, "sparse[keep={top: 3}, rounds=5]").cell == "sparse[keep=top-3, rounds=5]"
-    assert find_arm(arms, "vote").cell == "vote[team=five]"
+    assert find_cell(arms, "sparse").cell == "sparse"
+    assert find_cell(arms, "sparse[rounds=5,keep=mean]").cell == "sparse"
+    assert find_cell(arms, "sparse[keep={top: 3}, rounds=5]").cell == "sparse[keep=top-3, rounds=5]"
+    assert find_cell(arms, "vote").cell == "vote[team=five]"
     with pytest.raises(InputError, match="nearest: sparse"):
-        find_arm(arms, "spars")
+        find_cell(arms, "spars")
 
 
 def test_compare_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

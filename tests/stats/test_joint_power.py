@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.stats.planning.expectations import Expectation
 from cortexdsl.stats.planning.planning import joint_power, plan_power
 from cortexdsl.stats.verdicts import evaluate_claims
 from tests.stats.tables import long_table
 
-ARMS = arms_of(["a", "b", "c"])
+ARMS = cells_of(["a", "b", "c"])
 BOTH = "accuracy(a) > accuracy(b) and accuracy(a) > accuracy(c)"
 EXPECTED = Expectation(discordance=0.3, differences={"a": 0.12})
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cortexdsl.claims.arms import GridArm, arms_of
+from cortexdsl.claims.cells import CellNames, cells_of
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from cortexdsl.stats.planning.expectations import Expectation
@@ -24,7 +24,7 @@ from cortexdsl.stats.planning.power import (
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
 from tests.stats.tables import long_table
 
-ARMS = arms_of(["a", "b"])
+ARMS = cells_of(["a", "b"])
 
 
 def answers_of(stated: dict[str, float], questions: int) -> ScoreTable:
@@ -108,7 +108,7 @@ def test_a_stated_spread_gives_power_to_any_claim() -> None:
 def test_a_metrics_spread_is_that_of_a_difference_of_two_cells() -> None:
     """One mean varies half as much as the difference of two such means, a difference of differences twice as much."""
     claims = ["brier(a) < 0.3", "brier(a) - brier(b) < brier(c) - brier(d)"]
-    found = plan_power(claims, arms_of(list("abcd")), {"d": 100}, 1, Expectation(spread={"brier": 0.2}), runs=0)
+    found = plan_power(claims, cells_of(list("abcd")), {"d": 100}, 1, Expectation(spread={"brier": 0.2}), runs=0)
     assert found["deviation"].to_numpy() ** 2 == pytest.approx([0.02, 0.08])
 
 
@@ -164,7 +164,7 @@ def test_several_datasets_and_grids() -> None:
         "detectable"
     ][0]
     assert both == pytest.approx(alone)
-    arms = [GridArm(f"s[rounds={r}]", "s") for r in (1, 2, 3)]
+    arms = [CellNames(f"s[rounds={r}]", "s") for r in (1, 2, 3)]
     claims = ["accuracy(s[rounds]) increasing", "best rounds of s is 3"]
     found = plan_power(claims, arms, {"x": 100}, 1, Expectation(differences={claims[0]: 0.1}), runs=0)
     assert found["answerable"].tolist() == [True, None]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.cli.main import main
@@ -247,7 +247,7 @@ def test_datasets_of_unequal_size_end_together() -> None:
             long_table({"a": np.array([[1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]])}, dataset="y"),
         ]
     )
-    design = design_of(parse_claim("accuracy(a) > 0.5"), arms_of(["a"]))
+    design = design_of(parse_claim("accuracy(a) > 0.5"), cells_of(["a"]))
     found = stream_of(score_table(frame), design, ("x", "y"), {"x": 3, "y": 7})
     assert found.values[0].tolist() == pytest.approx([(1 + 1 / 2) / 2, (0 + 1) / 2, (1 + 1 / 3) / 2])
     assert found.bounds.tolist() == [[0.0, 1.0]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.stats.inference.components import components_of
 from cortexdsl.stats.planning.spread import cell_spreads, claim_spread
 from cortexdsl.stats.tables.score_table import score_table
@@ -13,7 +13,7 @@ from tests.stats.tables import long_table
 
 RANDOM = np.random.default_rng(6)
 VALUES = {name: (RANDOM.random((4, 20)) < RANDOM.random(20)).astype(float) for name in "ab"}
-ARMS = (GridArm("a", "m", (), {"team": "three"}), GridArm("b", "m", (), {"team": "five"}))
+ARMS = (CellNames("a", "m", (), {"team": "three"}), CellNames("b", "m", (), {"team": "five"}))
 
 
 def test_cells_and_teams() -> None:
@@ -36,7 +36,7 @@ def test_wordings_are_groups_if_each_has_as_many_replicates() -> None:
 
 
 def test_the_difference_of_a_claim() -> None:
-    arms = (GridArm("a", "a"), GridArm("b", "b"))
+    arms = (CellNames("a", "a"), CellNames("b", "b"))
     found = claim_spread(score_table(long_table(VALUES)), "accuracy(a) > accuracy(b)", arms)
     assert found is not None
     assert found.components == components_of((VALUES["a"] - VALUES["b"]).T[:, None, :])

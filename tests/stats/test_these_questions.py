@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.meaning import check_claim, meaning, why_not_early
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import All, Comparison
@@ -171,7 +171,7 @@ def test_what_cannot_be_on_these_questions(text: str, why: str) -> None:
 
 
 # ---------------------------------------------------------------- power
-ARMS = (GridArm("a", (), (("a", {}),)), GridArm("b", (), (("b", {}),)))
+ARMS = (CellNames("a", (), (("a", {}),)), CellNames("b", (), (("b", {}),)))
 
 
 def _plan(expected: Expectation, replicates: int = 3, claim: str = CLAIM) -> pd.Series:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.contrasts import NO_SPREAD
 from cortexdsl.stats.inference.families import adjust
@@ -119,8 +119,8 @@ def test_grid_points_that_are_another_cell_take_part() -> None:
     """The base method is the grid point that repeats its defaults, by its other name."""
     frame = _grid().replace({"cell": {"s[keep=mean, rounds=3]": "s"}})
     arms = [
-        GridArm("s", "s", ("s[keep=mean, rounds=3]",)),
-        *(GridArm(cell, "s") for cell in frame["cell"].unique() if cell != "s"),
+        CellNames("s", "s", ("s[keep=mean, rounds=3]",)),
+        *(CellNames(cell, "s") for cell in frame["cell"].unique() if cell != "s"),
     ]
     row = evaluate_claims(frame, ["best rounds of s[keep=mean] is 3"], seed=1, arms=arms).iloc[0]
     assert row["verdict"] == "supported"

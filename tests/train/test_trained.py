@@ -58,7 +58,10 @@ def test_phases_speak_with_what_was_trained_before_them(here: Path) -> None:
     training = plan(here, SPEC).training("acc")
     assert [phase.label for phase in training.phases] == ["1-critic", "1-actor", "2-critic", "2-actor"]
     place = "tiny/./results/learning/train/acc/{}/model"
-    speakers = [{role: cast[0].model.model for role, cast in phase.method.cast.items()} for phase in training.phases]
+    speakers = [
+        {role: role_agents[0].model.model for role, role_agents in phase.method.role_agents.items()}
+        for phase in training.phases
+    ]
     assert speakers == [
         {"actor": "tiny/./base", "critic": "tiny/./base"},
         {"actor": "tiny/./base", "critic": place.format("1-critic")},
@@ -71,7 +74,10 @@ def test_phases_speak_with_what_was_trained_before_them(here: Path) -> None:
 def test_entries_mean_the_model_after_their_repeat_with_the_options_of_its_base(here: Path) -> None:
     compiled = plan(here, SPEC)
     models = {
-        agent.name: agent.model for cell in compiled.cells for cast in cell.debate.cast.values() for agent in cast
+        agent.name: agent.model
+        for cell in compiled.cells
+        for role_agents in cell.debate.role_agents.values()
+        for agent in role_agents
     }
     for agent, phase in {"a1": "1-actor", "a2": "2-actor", "c2": "2-critic"}.items():
         assert models[agent].model == f"tiny/./results/learning/train/acc/{phase}/model"
@@ -109,7 +115,7 @@ def test_what_changes_what_is_learned_runs_trained_cells_again_and_no_others(
 def test_a_grid_may_vary_which_training_speaks(here: Path) -> None:
     text = SPEC + "grid:\n  trained: {models.critic.repeat: [1, 2]}\n"
     compiled = plan(here, text)
-    models = {cell.name: cell.debate.cast["critic"][0].model.model for cell in compiled.cells}
+    models = {cell.name: cell.debate.role_agents["critic"][0].model.model for cell in compiled.cells}
     assert models["trained[models.critic.repeat=1]"].endswith("/acc/1-critic/model")
     assert models["trained"].endswith("/acc/2-critic/model")
     assert "trained[models.critic.repeat=2]" in compiled.cell_named("trained").aliases
@@ -137,7 +143,7 @@ def test_a_grid_may_vary_how_a_training_learns(here: Path) -> None:
             f"{said.threshold}~optimiser.rank={said.optimiser.rank}"
         )
         for role, model in (("actor", "2-actor"), ("critic", "2-critic")):
-            spoken = cell.debate.cast[role][0].model
+            spoken = cell.debate.role_agents[role][0].model
             assert spoken.model == f"tiny/./results/learning/train/{training.name}/{model}/model"
             assert spoken.options["weights"] == f"training:{training.phase(model).trained_digest}"
     assert len({cell.digest for cell in compiled.cells}) == len(compiled.cells) == 3 + 3
@@ -177,7 +183,7 @@ def test_weights_of_another_training_do_not_speak(here: Path) -> None:
     method = with_trained(cell.debate)
     for role, phase in (("actor", "2-actor"), ("critic", "2-critic")):
         folder = Path(compiled.training("acc").phase(phase).folder)
-        assert method.cast[role][0].model.options["weights"] == Folder(folder).digest
+        assert method.role_agents[role][0].model.options["weights"] == Folder(folder).digest
     untrained = compiled.cell_named("untrained").debate
     assert with_trained(untrained) is untrained
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.stats.inference.joint import joint_sign_flip
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.tables.units import units
@@ -42,7 +42,7 @@ def grids(random: Generator) -> Marks:
     frame = table({cell: answers(random, p, 2) for cell, p in zip(names, chances(random, 6, 100), strict=True)})
     claims = {"accuracy(s[rounds]) increasing": "trend", "accuracy(s[keep, rounds]) interacting": "interaction, joint",
               "best rounds of s is 2": "best of three"}  # fmt: skip
-    found = evaluate_claims(frame, list(claims), seed=1, draws=DRAWS, arms=arms_of(names))
+    found = evaluate_claims(frame, list(claims), seed=1, draws=DRAWS, arms=cells_of(names))
     return {f"error: {name}": bool(p <= 0.05) for name, p in zip(claims.values(), found["p"], strict=True)}
 
 
@@ -56,7 +56,7 @@ def skewed_grids(random: Generator) -> Marks:
         values[names[-1]] = (base * random.lognormal(-0.5, 1, questions))[None]
         frame = table(values, "tokens")
         found = evaluate_claims(
-            frame, ["tokens(s[keep, rounds]) interacting"], seed=1, draws=DRAWS, arms=arms_of(names)
+            frame, ["tokens(s[keep, rounds]) interacting"], seed=1, draws=DRAWS, arms=cells_of(names)
         )["p"][0]
         sample = units(score_table(frame), "tokens", names)
         contrasts = sample.parts.T @ INTERACTING.T

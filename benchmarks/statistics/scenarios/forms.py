@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.core import Floats
 from cortexdsl.stats.inference.contrasts import contrast_outcomes
 from cortexdsl.stats.tables.answers import ANSWER_COLUMNS
@@ -29,7 +29,7 @@ CONFIDENCES = np.array([0.55, 0.65, 0.75, 0.85, 0.95])
 def decided(frame: pd.DataFrame | ScoreTable, claims: dict[str, str]) -> Marks:
     """Whether each claim, tested by itself, has p <= 0.05."""
     cells = frame.cells if isinstance(frame, ScoreTable) else tuple(frame["cell"].unique())
-    found = evaluate_claims(frame, list(claims), seed=1, draws=DRAWS, arms=arms_of(cells))
+    found = evaluate_claims(frame, list(claims), seed=1, draws=DRAWS, arms=cells_of(cells))
     return {what: bool(p <= 0.05) for what, p in zip(claims.values(), found["p"], strict=True)}
 
 
@@ -102,7 +102,7 @@ def slopes(random: Generator) -> Marks:
     base = random.uniform(0, 0.4, 100)
     rising = {name: answers(random, base + lift, 2) for name, lift in zip(names, (0, 0.3, 0.3, 0.6), strict=True)}
     found = evaluate_claims(
-        table(rising), ["accuracy(s[rounds]) monotone increasing"], seed=1, draws=DRAWS, arms=arms_of(names)
+        table(rising), ["accuracy(s[rounds]) monotone increasing"], seed=1, draws=DRAWS, arms=cells_of(names)
     )["verdict"][0]
     return marks | {"error (of 2.5 %): monotone": found == "supported"}
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.random import Generator
 
-from cortexdsl.claims.arms import arms_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.stats.planning.expectations import Expectation
 from cortexdsl.stats.planning.planning import plan_power
 from cortexdsl.stats.planning.power import Truth, simulated_differences
@@ -25,7 +25,7 @@ PLANS = {
 def asked(name: str) -> tuple[float, int]:
     """The true difference and the number of questions that the plan asks for."""
     claim, expected, replicates = PLANS[name]
-    row = plan_power([claim], arms_of(["a", "b"]), {"d": 100}, replicates, expected, runs=0).iloc[0]
+    row = plan_power([claim], cells_of(["a", "b"]), {"d": 100}, replicates, expected, runs=0).iloc[0]
     return float(row["expected"]), int(row["needed"])
 
 

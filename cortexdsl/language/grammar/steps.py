@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cortexdsl.core import Beside, Each, Own, PlaceboKind, Reads, Tells, Told
+from cortexdsl.core import Beside, Each, Own, PlaceboKind, Reads, Tells, TurnFilter
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
@@ -67,7 +67,7 @@ PromptText: TypeAlias = Annotated[
 ]
 
 
-class OwnTold(StrictEntry):
+class OwnFilterText(StrictEntry):
     """`{step: NAME, last: 1, where: agreed}`: turns of the speaker itself in some steps."""
 
     example: ClassVar[str] = "{step: answer, last: all}"
@@ -81,7 +81,7 @@ class OwnTold(StrictEntry):
     where: TurnCondition | None = Field(None, description="Only turns for which this condition holds.")
 
 
-class ToldText(OwnTold):
+class TurnFilterText(OwnFilterText):
     """`{step: NAME, about: me, last: 1}`: turns of the heard agents in some steps."""
 
     example: ClassVar[str] = "{step: review, about: me}"
@@ -96,11 +96,11 @@ def turn_filter(written: Any) -> Any:
     if isinstance(written, str):
         return written
     last = None if written.last == "all" else int(number(written.last))
-    is_about_me = isinstance(written, ToldText) and written.about == "me"
-    return Told(written.step, is_about_me, last, written.where or "")
+    is_about_me = isinstance(written, TurnFilterText) and written.about == "me"
+    return TurnFilter(written.step, is_about_me, last, written.where or "")
 
 
-_Told: TypeAlias = Tells | Setting | ToldText
+_Told: TypeAlias = Tells | Setting | TurnFilterText
 
 
 def _readable(reads: tuple[Reads, ...]) -> tuple[Reads, ...]:
@@ -178,7 +178,7 @@ class StepText(StrictEntry):
         BeforeValidator(listed, json_schema_input_type=_Told | tuple[_Told, ...]),
         Field(min_length=1),
     ] = Field(("latest",), description="Which turns of the heard agents the prompt shows.")
-    own: Annotated[Own | Setting | OwnTold, OneOf()] = Field(
+    own: Annotated[Own | Setting | OwnFilterText, OneOf()] = Field(
         "none", description="Which of its own turns a speaker is shown."
     )
     placebo: Annotated[PlaceboKind | Setting, OneOf()] = Field(

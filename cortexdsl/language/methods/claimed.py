@@ -1,4 +1,4 @@
-"""The names of arms in claims and matches, and the claims that name an arm, axis or dataset that does not exist."""
+"""The names of cells in claims and matches, and the claims that name a cell, axis or dataset that does not exist."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.spec import Spec
 
 Points = Mapping[str, tuple[str, Mapping[str, object]]]
-"""Name of an arm -> its method and its point of the grid."""
+"""Name of a cell -> its method and its point of the grid."""
 
 
-def arm_name(points: Points, name: str) -> str | None:
-    """Return the arm that a name means; values may be written as `keep=top-3` or `keep={top: 3}`."""
+def cell_name(points: Points, name: str) -> str | None:
+    """Return the cell that a name means; values may be written as `keep=top-3` or `keep={top: 3}`."""
     if name in points:
         return name
     method, axes = parse_point(name)
     wanted = {axis: _plain(value) for axis, value in axes.items()}
-    for arm, (its_method, its_axes) in points.items():
+    for cell, (its_method, its_axes) in points.items():
         if its_method == method and {axis: _plain(value_name(value)) for axis, value in its_axes.items()} == wanted:
-            return arm
+            return cell
     return None
 
 
@@ -43,10 +43,10 @@ def _plain(text: str) -> str:
     return re.sub(r"[\s{}\"']", "", text.replace(": ", "-"))
 
 
-def unknown_arm(spec: Spec, route: Route, name: str, points: Points) -> Problem:
-    """Return the problem of a name that is not an arm's."""
+def unknown_cell(spec: Spec, route: Route, name: str, points: Points) -> Problem:
+    """Return the problem of a name that is not a cell's."""
     method = name.partition("[")[0]
-    here = [arm for arm, (its_method, _) in points.items() if its_method == method and "[" in name]
+    here = [cell for cell, (its_method, _) in points.items() if its_method == method and "[" in name]
     return spec.problem(
         route, f"{dotted(route)}: there is no method or cell {name}", nearest(name, here or points, say="cells")
     )
@@ -71,19 +71,19 @@ def _unclaimable(spec: Spec, points: Points, claim: Simple, route: Route) -> Ite
         yield spec.problem(route, what, f"write replicates: {FEWEST_DRAWS} or more, or claim it of {LIKE_THESE}")
     if isinstance(claim, Comparison):
         for name in dict.fromkeys(quantity.name for quantity in claim.quantities if quantity.name != OTHERS):
-            if arm_name(points, name) is None:
-                yield unknown_arm(spec, route, name, points)
+            if cell_name(points, name) is None:
+                yield unknown_cell(spec, route, name, points)
         yield from _too_few(spec, points, claim, route)
         return
     if isinstance(claim, Front):
-        if arm_name(points, claim.name) is None:
-            yield unknown_arm(spec, route, claim.name, points)
+        if cell_name(points, claim.name) is None:
+            yield unknown_cell(spec, route, claim.name, points)
         return
     axes: dict[str, dict[str, None]] = {}
     for method, point in points.values():
         axes.setdefault(method, {}).update(dict.fromkeys(point))
     if claim.slice.method not in axes:
-        yield unknown_arm(spec, route, claim.slice.method, points)
+        yield unknown_cell(spec, route, claim.slice.method, points)
         return
     known = axes[claim.slice.method]
     for axis in (*claim.slice.free, *claim.slice.fixed):
@@ -95,14 +95,14 @@ def _unclaimable(spec: Spec, points: Points, claim: Simple, route: Route) -> Ite
 def _too_few_wordings(
     spec: Spec, points: Points, wordings: Mapping[str, int], claim: Comparison, route: Route
 ) -> Iterator[Problem]:
-    """Yield a claim over too few prompts; `wordings` has the number of each arm, 0 for prompts of one wording."""
-    arms = [arm for quantity in claim.quantities if (arm := arm_name(points, quantity.name)) is not None]
-    counts = {wordings[arm] for arm in arms if wordings.get(arm)}
-    if not arms:  # a problem of its own
+    """Yield a claim over too few prompts; `wordings` has the number of each cell, 0 for prompts of one wording."""
+    cells = [cell for quantity in claim.quantities if (cell := cell_name(points, quantity.name)) is not None]
+    counts = {wordings[cell] for cell in cells if wordings.get(cell)}
+    if not cells:  # a problem of its own
         return
     where, remedy = f"{dotted(route)}: over prompts", "write prompts: {STEP: {variants: [one.j2, other.j2, third.j2]}}"
     if not counts:
-        yield spec.problem(route, f"{where}, and no prompt of {' or '.join(arms)} has variants", remedy)
+        yield spec.problem(route, f"{where}, and no prompt of {' or '.join(cells)} has variants", remedy)
     elif len(counts) > 1:
         yield spec.problem(
             route, f"{where}, and its methods have {' and '.join(map(str, sorted(counts)))} variants",
@@ -122,7 +122,7 @@ def _unrepeated_wordings(
     if not claim.these:
         return
     if isinstance(claim, Comparison):
-        names = [arm_name(points, quantity.name) or "" for quantity in claim.quantities]
+        names = [cell_name(points, quantity.name) or "" for quantity in claim.quantities]
     else:
         method = claim.name.partition("[")[0] if isinstance(claim, Front) else claim.slice.method
         names = [name for name, (its_method, _) in points.items() if its_method == method]

@@ -9,7 +9,7 @@ from cortexdsl.core import Defer, Method
 from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.grammar.confidence import DeferText
-from cortexdsl.language.methods.claimed import Points, arm_name, unknown_arm
+from cortexdsl.language.methods.claimed import Points, cell_name, unknown_cell
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.spec import Spec
 
@@ -21,25 +21,25 @@ def with_defers(
     matched: Collection[str],
     points: Points,
 ) -> dict[str, Method]:
-    """Return the methods of arms with the methods that answer their unsure questions.
+    """Return the methods of cells with the methods that answer their unsure questions.
 
     Parameters
     ----------
     spec : Spec
-    debates : mapping of arm to Method
+    debates : mapping of cell to Method
         Without any such rule.
-    rules : mapping of arm to DeferText
-        As written, of the arms that hand questions on.
+    rules : mapping of cell to DeferText
+        As written, of the cells that hand questions on.
     matched : collection of str
         Arms with a matched budget.
-    points : mapping of arm to (method, point)
+    points : mapping of cell to (method, point)
 
     Raises
     ------
     SpecError
         All problems of these rules.
     """
-    targets = {name: arm_name(points, rule.to) for name, rule in rules.items()}
+    targets = {name: cell_name(points, rule.to) for name, rule in rules.items()}
     problems = [
         problem for name in rules for problem in _problems(spec, name, debates, rules, targets, matched, points)
     ]
@@ -51,7 +51,7 @@ def with_defers(
 def _bound(
     name: str, debates: Mapping[str, Method], rules: Mapping[str, DeferText], targets: Mapping[str, str | None]
 ) -> Method:
-    """Return the method of an arm; a chain of arms that hand questions on has an end, as `_problems` says."""
+    """Return the method of a cell; a chain of cells that hand questions on has an end, as `_problems` says."""
     target = targets.get(name)
     if target is None:
         return debates[name]
@@ -72,7 +72,7 @@ def _problems(
     called = f"methods.{name}.defer.to"
     target = targets[name]
     if target is None:
-        yield unknown_arm(spec, route, rules[name].to, points)
+        yield unknown_cell(spec, route, rules[name].to, points)
         return
     if name in matched:
         what = f"{called}: {name} is matched to a budget, which does not hold if it hands questions on"
@@ -92,13 +92,13 @@ def _problems(
         if target in targets and targets[target] is None:
             return  # the problem of that method
         target = targets.get(target)
-    wordings = {arm: debates[arm].wordings for arm in chain}
+    wordings = {cell: debates[cell].wordings for cell in chain}
     if len({count for count in wordings.values() if count}) > 1:
-        differing = ", ".join(f"{arm} {count}" for arm, count in wordings.items() if count)
+        differing = ", ".join(f"{cell} {count}" for cell, count in wordings.items() if count)
         what = f"{called}: the methods have different numbers of variants, which are drawn together: {differing}"
         yield spec.problem(route, what, "give each as many")
-    pools = {arm: pool_sources(debates[arm]) for arm in chain}
+    pools = {cell: pool_sources(debates[cell]) for cell in chain}
     if len({pool for pool in pools.values() if pool}) > 1:
-        differing = ", ".join(f"{arm} {'/'.join(pool)}" for arm, pool in pools.items() if pool)
+        differing = ", ".join(f"{cell} {'/'.join(pool)}" for cell, pool in pools.items() if pool)
         what = f"{called}: the methods are given different knowledge: {differing}"
         yield spec.problem(route, what, "give both the same pool:")

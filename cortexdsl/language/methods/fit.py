@@ -1,7 +1,7 @@
 """Whether a method fits its agents: layouts, counts, and weights against their number and their models.
 
 A count that is larger than the number of agents changes nothing. It may be an upper bound for teams of several sizes,
-so it is a problem only if it is too large in every arm that uses it.
+so it is a problem only if it is too large in every cell that uses it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def fit_problems(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProble
         if step.placebo != "none" and isinstance(step.hears, Nobody | Self):
             what = "no other agent is heard here, and a placebo stands for the words of others"
             yield problem_at(("steps", name, "placebo"), what, "remove it, or say whom the step hears: hears:")
-        if step.of in method.cast and not _may_hear(method, step):
+        if step.of in method.role_agents and not _may_hear(method, step):
             what = f"{step.of} is not heard here, and there is a call for each who is"
             yield problem_at(
                 ("steps", name, "each", "edge"), what, f"write hears: {{role: {step.of}}}, in a list with others"
@@ -96,7 +96,7 @@ def _layout(
                 what = f"{count} groups, and {len(among)} agents debate"
                 yield problem_at((*route, "groups"), what, f"at most {len(among)} groups")
         case Edges(pairs):
-            known = {agent.name for agents in method.cast.values() for agent in agents}
+            known = {agent.name for agents in method.role_agents.values() for agent in agents}
             for i, pair in enumerate(pairs):
                 for j, agent in enumerate(pair):
                     if agent not in known:
@@ -104,8 +104,8 @@ def _layout(
                         yield problem_at((*route, "edges", i, j), f"no agent of the debate is called {agent}", remedy)
         case OfRole(roles):
             for role in roles:
-                if role not in method.cast:
-                    remedy = nearest(role, sorted(method.cast), say="roles")
+                if role not in method.role_agents:
+                    remedy = nearest(role, sorted(method.role_agents), say="roles")
                     yield problem_at((*route, "role"), f"there is no role {role}", remedy)
         case NetworkX():
             yield from _networkx(method, step, hears, (*route, "networkx"), problem_at)
@@ -149,7 +149,7 @@ def _expressions(method: Method) -> Iterator[tuple[str, Route, tuple[Agent, ...]
     """Yield every expression, its route, and the agents that it weighs."""
     for name, step in method.steps.items():
         if isinstance(step.hears, Sparse):
-            yield step.hears.weight, ("steps", name, "hears", "sparse", "weight"), method.cast[step.role]
+            yield step.hears.weight, ("steps", name, "hears", "sparse", "weight"), method.role_agents[step.role]
     for part in schedule_parts(method.schedule):
         if isinstance(part, Choose):
             yield part.weight, ("schedule",), debating_agents(method)
@@ -164,13 +164,13 @@ def _expressions(method: Method) -> Iterator[tuple[str, Route, tuple[Agent, ...]
 def _is_alone(method: Method, step: Step) -> bool:
     """Return whether a step hears talk, but each of its speakers is the only agent that could be heard."""
     if isinstance(step.hears, OfRole):
-        heard = tuple(agent for role in step.hears.roles for agent in method.cast.get(role, ()))
+        heard = tuple(agent for role in step.hears.roles for agent in method.role_agents.get(role, ()))
     elif step.hears.candidates == "debaters":
         heard = debating_agents(method)
     else:
         return False
     names = {agent.name for agent in heard}
-    return bool(names) and all(names <= {agent.name} for agent in method.cast[step.role])
+    return bool(names) and all(names <= {agent.name} for agent in method.role_agents[step.role])
 
 
 def _may_hear(method: Method, step: Step) -> bool:
@@ -178,8 +178,8 @@ def _may_hear(method: Method, step: Step) -> bool:
     roles = step.hears.roles if isinstance(step.hears, OfRole) else principal_roles(method)
     if {choice.role for choice in scheduled_choices(method.schedule)} & {step.of, *roles}:
         return True
-    heard = {agent.name for role in roles for agent in method.cast.get(role, ())}
-    return any(agent.name in heard for agent in method.cast[step.of])
+    heard = {agent.name for role in roles for agent in method.role_agents.get(role, ())}
+    return any(agent.name in heard for agent in method.role_agents[step.of])
 
 
 WITHOUT_CREDIBILITY = "weight: reliability * intimacy / (self_orientation + 1)"
@@ -233,7 +233,7 @@ def _networkx(
     method: Method, step: Step, hears: NetworkX, route: Route, problem_at: ProblemAt
 ) -> Iterator[PlacedProblem]:
     debates = step.role in debating_roles(method)
-    names = [agent.name for agent in (debating_agents(method) if debates else method.cast[step.role])]
+    names = [agent.name for agent in (debating_agents(method) if debates else method.role_agents[step.role])]
     if any(
         choice.role in principal_roles(method) and not (choice.source == choice.role and choice.keep.rule == "all")
         for choice in scheduled_choices(method.schedule)
@@ -266,7 +266,7 @@ def layout_problems(method: Method, problem_at: ProblemAt) -> Iterator[PlacedPro
 
 @dataclass(frozen=True, slots=True)
 class AgentCount:
-    """A count in one arm.
+    """A count in one cell.
 
     Attributes
     ----------
@@ -296,7 +296,9 @@ def agent_counts(method: Method, text: ProtocolText, problem_at: ProblemAt) -> I
         return AgentCount(problem_at.node.where(route), excess and problem_at(route, *excess)[1])
 
     for name, step in method.steps.items():
-        others = max(len({one.name for one in debating_agents(method)} - {who.name}) for who in method.cast[step.role])
+        others = max(
+            len({one.name for one in debating_agents(method)} - {who.name}) for who in method.role_agents[step.role]
+        )
         for route, excess in _heard(step.hears, others, ("steps", name, "hears"), problem_at.node):
             yield count(route, excess)
     for choice, route in walks.items_of(ChooseText, text):
@@ -337,11 +339,11 @@ def _most_standing(method: Method, role: str) -> int:
     roles = {role}
     while more := {each.source for each in scheduled_choices(method.schedule) if each.role in roles} - roles:
         roles |= more
-    return max(len(method.cast.get(each, ())) for each in roles)
+    return max(len(method.role_agents.get(each, ())) for each in roles)
 
 
 def excessive_counts(counts: Iterable[AgentCount]) -> list[Problem]:
-    """Return the problems of counts that are too large in every arm."""
+    """Return the problems of counts that are too large in every cell."""
     by_mark: dict[Mark, list[Problem | None]] = {}
     for count in counts:
         by_mark.setdefault(count.mark, []).append(count.excess)

@@ -114,8 +114,8 @@ def _resolved(protocol: Protocol, choice: MethodChoice) -> ResolvedMethod:
     problem_at = ProblemAt(node, substitution.called)
     refuse_all(cases_without_branch(text, problem_at))
     roles = node.find(("roles",)) or Node({}, node.mark)
-    cast = bind_roles(text.roles, roles, choice, substitution)
-    method = _with_words(_method(protocol.name, text, cast, choice, problem_at), words, choice)
+    role_agents = bind_roles(text.roles, roles, choice, substitution)
+    method = _with_words(_method(protocol.name, text, role_agents, choice, problem_at), words, choice)
     refuse_all(fit_problems(method, problem_at))
     refuse_all(layout_problems(method, problem_at))
     prompts = {name: node.where(("steps", name, "prompt")) for name in method.steps}
@@ -140,7 +140,7 @@ def _nested_settings(protocol: Protocol, choice: MethodChoice) -> Iterator[Place
 def _method(
     name: str,
     text: ProtocolText,
-    cast: Mapping[str, tuple[Agent, ...]],
+    role_agents: Mapping[str, tuple[Agent, ...]],
     choice: MethodChoice,
     problem_at: ProblemAt,
 ) -> Method:
@@ -148,7 +148,7 @@ def _method(
     problems: list[PlacedProblem] = []
     schedule = _schedule(text.schedule)
     steps = {
-        step: _step(step, text.steps[step], cast, choice, problem_at, problems)
+        step: _step(step, text.steps[step], role_agents, choice, problem_at, problems)
         for step in text.steps
         if step in set(scheduled_steps(schedule))
     }
@@ -162,7 +162,7 @@ def _method(
         text,
         translated=("title", "source", "settings", "roles", "ends", "fallback"),
         protocol=name,
-        cast=roles_in_use(cast, steps.values(), schedule),
+        role_agents=roles_in_use(role_agents, steps.values(), schedule),
         steps=MappingProxyType(steps),
         schedule=schedule,
         decide=decision(text),
@@ -243,13 +243,13 @@ def _overridden(protocol: Node, method: Node) -> Node:
 def _step(
     name: str,
     text: StepText,
-    cast: Mapping[str, tuple[Agent, ...]],
+    role_agents: Mapping[str, tuple[Agent, ...]],
     choice: MethodChoice,
     problem_at: ProblemAt,
     problems: list[PlacedProblem],
 ) -> Step:
     model, sampling = _model_of_step(name, text, choice, problem_at, problems)
-    ways = deal_templates(text.prompt, [agent.name for agent in cast.get(text.role, ())], cast)
+    ways = deal_templates(text.prompt, [agent.name for agent in role_agents.get(text.role, ())], role_agents)
     problems += [problem_at(("steps", name, "prompt", *below), what, remedy) for below, what, remedy in ways.problems]
     return core_value(
         Step,

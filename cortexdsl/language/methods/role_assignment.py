@@ -77,25 +77,25 @@ def bind_roles(
     SpecError
         An agent or model is unknown, the team is too small, or two different agents have one name.
     """
-    cast = {role: _players(role, binding, node, choice, substitution) for role, binding in roles.items()}
+    role_agents = {role: _players(role, binding, node, choice, substitution) for role, binding in roles.items()}
     by_name: dict[str, tuple[Agent, str]] = {}
-    for role, players in cast.items():
+    for role, players in role_agents.items():
         for agent in players:
             other, first = by_name.setdefault(agent.name, (agent, role))
             if other != agent:
                 called = substitution.called(("roles", role))
                 what = f"{called}: another agent called {agent.name} is {first}"
                 refuse(node.key_mark((role,)), what, "rename the agent of the spec")
-    return MappingProxyType(cast)
+    return MappingProxyType(role_agents)
 
 
 def roles_in_use(
-    cast: Mapping[str, tuple[Agent, ...]], steps: Iterable[Step], schedule: Sequence[SchedulePart]
+    role_agents: Mapping[str, tuple[Agent, ...]], steps: Iterable[Step], schedule: Sequence[SchedulePart]
 ) -> Mapping[str, tuple[Agent, ...]]:
     """Return the roles that speak, are heard, or are chosen in the branches that the settings select."""
     used = {role for step in steps for role in (step.role, step.of, *getattr(step.hears, "roles", ()), *step.by_role)}
     used |= {role for choice in scheduled_choices(schedule) for role in (choice.role, choice.source)}
-    return MappingProxyType({role: agents for role, agents in cast.items() if role in used})
+    return MappingProxyType({role: agents for role, agents in role_agents.items() if role in used})
 
 
 def with_models(method: Method, models: Mapping[str, Model]) -> Method:
@@ -316,7 +316,7 @@ def _with_logprobs(method: Method, choice: MethodChoice) -> Method:
     """Return a method whose answering models are asked for logprobs."""
     label, mark = choice.label, choice.node.where(("confidence",))
     answering = {step.role for step in method.steps.values() if step.reads == "answer"}
-    names = {agent.name for role in answering for agent in method.cast[role]}
+    names = {agent.name for role in answering for agent in method.role_agents[role]}
 
     def with_logprobs(model: Model, who: str) -> Model:
         if model.is_tool:
@@ -331,14 +331,14 @@ def _with_logprobs(method: Method, choice: MethodChoice) -> Method:
     def speaking(agent: Agent) -> Agent:
         return replace(agent, model=with_logprobs(agent.model, agent.name)) if agent.name in names else agent
 
-    cast = {role: tuple(map(speaking, agents)) for role, agents in method.cast.items()}
+    role_agents = {role: tuple(map(speaking, agents)) for role, agents in method.role_agents.items()}
     steps = {
         name: replace(step, model=with_logprobs(step.model, f"the model of step {name}"))
         if step.model is not None and step.reads == "answer"
         else step
         for name, step in method.steps.items()
     }
-    return replace(method, cast=MappingProxyType(cast), steps=MappingProxyType(steps))
+    return replace(method, role_agents=MappingProxyType(role_agents), steps=MappingProxyType(steps))
 
 
 def with_placebo(method: Method, words: MethodText, choice: MethodChoice) -> Method:

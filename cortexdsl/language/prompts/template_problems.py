@@ -8,20 +8,20 @@ from dataclasses import replace
 
 from cortexdsl.core import Nobody, Step
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.language.methods.arms import MethodArm
+from cortexdsl.language.methods.resolved_cells import ResolvedCell
 from cortexdsl.language.prompts.templates import SYSTEM, Templates
 
 _BELIEF_LINE = re.compile(r"\bbelief\b[^\n]{0,3}:", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"\banswer\b[^\n]{0,3}:", re.IGNORECASE)
 
 
-def template_problems(step: Step, arm: MethodArm, templates: Templates) -> Iterator[Problem]:
+def template_problems(step: Step, arm: ResolvedCell, templates: Templates) -> Iterator[Problem]:
     """Yield the problems of the templates of a step: missing, malformed, or without something that the step shows."""
     for prompt in step.prompts:
         yield from _problems(step, prompt, arm, templates)
 
 
-def _problems(step: Step, prompt: str, arm: MethodArm, templates: Templates) -> Iterator[Problem]:
+def _problems(step: Step, prompt: str, arm: ResolvedCell, templates: Templates) -> Iterator[Problem]:
     where = str(arm.prompts[step.name])
     try:
         used, system = templates.uses(prompt), templates.uses(SYSTEM)

@@ -13,7 +13,7 @@ from cortexdsl.language.grammar.hears import GroupsForm, RoleForm, SparseForm
 from cortexdsl.language.grammar.protocol import LastForm, ProtocolText
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
-from cortexdsl.language.grammar.steps import StepText, ToldText
+from cortexdsl.language.grammar.steps import StepText, TurnFilterText
 from cortexdsl.language.nodes import Node, PlacedProblem, ProblemAt, Route, dotted, refuse_all, shown
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol import walks
@@ -38,7 +38,7 @@ def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, str, tup
     """
     for name, step in text.steps.items():
         for told in step.tells:
-            if isinstance(told, ToldText):
+            if isinstance(told, TurnFilterText):
                 is_needed, steps = told.about == "me", tuple(one for one in told.step if one in text.steps)
             else:
                 is_needed, steps = told == "about_me", ()

@@ -13,7 +13,7 @@ from typing import Any
 
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import bound_of
-from cortexdsl.core import Call, Cell, Dataset, Message, Method, Question, Render, Reply, Sparse, Without
+from cortexdsl.core import Ablation, Call, Cell, Dataset, Message, Method, Question, Render, Reply, Sparse
 from cortexdsl.engine.methods import in_each_wording, pool_sources, with_draws, with_pool
 from cortexdsl.engine.run import run_debate
 from cortexdsl.engine.trajectories import trajectory
@@ -82,12 +82,12 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
     return sum(by_cell.values(), CostEstimate()), by_cell
 
 
-def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, Without], CostEstimate]:
+def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, Ablation], CostEstimate]:
     """Estimate the cost of counterfactuals, by cell and by what is left out.
 
     Calls of the debates themselves, or of earlier counterfactuals, count as shared.
     """
-    estimates: dict[tuple[str, Without], CostEstimate] = {}
+    estimates: dict[tuple[str, Ablation], CostEstimate] = {}
     lengths = OwnLengths(plan.reply_tokens)
     for _, task, sample, factor in _samples(plan) if whatifs else ():
         for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs, lengths)).items():
@@ -128,7 +128,7 @@ async def _rehearse_phase(
 
 async def _rehearse_whatifs(
     plan: Plan, task: Task, sample: Sequence[Question], whatifs: Sequence[Whatif], lengths: Lengths
-) -> dict[tuple[str, Without], CostEstimate]:
+) -> dict[tuple[str, Ablation], CostEstimate]:
     seen: dict[str, CallLengths] = {}
     methods = await _rehearsed_methods(plan, task, sample, seen, lengths)
     render = renderer(plan.templates, task)
@@ -184,11 +184,11 @@ def prompt_inputs(method: Method) -> Any:
         replace(step, hears=replace(step.hears, weight="")) if isinstance(step.hears, Sparse) else step
         for step in method.steps.values()
     ]
-    cast = [
+    role_agents = [
         (role, [(agent.name, agent.persona, sorted(agent.given.items())) for agent in agents])
-        for role, agents in method.cast.items()
+        for role, agents in method.role_agents.items()
     ]
-    own = (steps, cast, method.schedule, method.rounds_cap, method.passes, method.confidence.prompt)
+    own = (steps, role_agents, method.schedule, method.rounds_cap, method.passes, method.confidence.prompt)
     whole = (method.debate_confidence.prompt, prompt_inputs(method.defer.method) if method.defer else "")
     return repr((*own, *whole))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import (
@@ -128,16 +128,16 @@ def _spoken(schedule: Sequence[SchedulePart]) -> Iterator[str]:
 def _shape(method: Method) -> Any:
     """Return the parts of a method that can change the course of its simulated debates."""
     steps = [replace(step, prompt="", by_agent={}, by_role={}, said=(), material={}) for step in method.steps.values()]
-    cast = [
+    role_agents = [
         (
             role,
             [(agent.name, agent.model.parameters, agent.model.tokens, sorted(agent.given.items())) for agent in agents],
         )
-        for role, agents in method.cast.items()
+        for role, agents in method.role_agents.items()
     ]
     return repr((
-        cast, steps, method.schedule, method.decide, method.rounds_cap, method.recalibration, method.participation,
-        method.similarity, method.passes, method.debaters,
+        role_agents, steps, method.schedule, method.decide, method.rounds_cap, method.recalibration,
+        method.participation, method.similarity, method.passes, method.debaters,
     ))  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def unreadable_replies(plan: Plan) -> list[Problem]:
 
 
 def _solvers(cell: Cell) -> frozenset[str]:
-    agents = (agent for cast in cell.debate.cast.values() for agent in cast)
+    agents = (agent for role_agents in cell.debate.role_agents.values() for agent in role_agents)
     return frozenset(agent.name for agent in agents if agent.model.model == SOLVER)
 
 
@@ -198,7 +198,7 @@ async def _run_trial(plan: Plan, cell: Cell, task: Task) -> Debate:
 
 
 def _unreadable(plan: Plan, cell: Cell, trial: Debate) -> Iterator[Problem]:
-    agents = {agent.name: agent for cast in cell.debate.cast.values() for agent in cast}
+    agents = {agent.name: agent for role_agents in cell.debate.role_agents.values() for agent in role_agents}
     for step in cell.debate.steps.values():
         spoken = [turn for turn in trial.turns if turn.step == step.name]
         turns = [turn for turn in spoken if step.model_of(agents[turn.speaker]).model == SOLVER]
@@ -228,7 +228,7 @@ def cells_dropped_at_once(plan: Plan) -> tuple[str, ...]:
     """Return the cells of a race that neither a claim nor the matched budget of a claim's cell needs."""
     if not plan.is_racing:
         return ()
-    arms = [GridArm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
+    arms = [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
     named = {name for text in plan.hypotheses for name in _cells(design_of(parse_claim(text), arms))}
     budgets = {budget.name for cell in plan.cells if cell.name in named and (budget := plan.budget_of(cell))}
     return tuple(cell.name for cell in plan.cells if cell.name not in named | budgets)

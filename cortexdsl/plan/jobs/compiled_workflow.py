@@ -61,7 +61,7 @@ def _cell_rule(plan: Plan, cell: Cell, name: str) -> Iterator[str]:
     for dataset in plan.tasks:
         yield f"        {plan.layout.part('scores', dataset, cell.slug)!r},"
     yield "    params:"
-    agents = {role: [agent.name for agent in agents] for role, agents in cell.debate.cast.items()}
+    agents = {role: [agent.name for agent in agents] for role, agents in cell.debate.role_agents.items()}
     matched = {"match": str(cell.match)} if cell.match else {}
     params = {"protocol": cell.debate.protocol, **matched, "agents": agents, "settings": dict(cell.settings)}
     for key, value in params.items():

@@ -170,7 +170,7 @@ def _cell(
         "aliases": list(cell.aliases),
         "axes": dict(cell.axes),
         "settings": dict(cell.settings),
-        "agents": [agent.name for agents in cell.debate.cast.values() for agent in agents],
+        "agents": [agent.name for agents in cell.debate.role_agents.values() for agent in agents],
         "debaters": [agent.name for agent in debating_agents(cell.debate)],
         "match": _match(cell.match) if cell.match else None,
         "digest": cell.digest,
@@ -197,8 +197,8 @@ def _agents(plan: Plan) -> list[dict[str, Any]]:
             **({"given": dict(agent.given)} if agent.given else {}),
         }
         for cell in plan.cells
-        for cast in cell.debate.cast.values()
-        for agent in cast
+        for role_agents in cell.debate.role_agents.values()
+        for agent in role_agents
     }
     return list(agents.values())
 

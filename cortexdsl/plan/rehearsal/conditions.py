@@ -21,7 +21,7 @@ from cortexdsl.core import (
     SitePlace,
     SiteWord,
     Step,
-    Told,
+    TurnFilter,
 )
 from cortexdsl.engine.methods import expression_sites, principal_roles, scheduled_choices
 from cortexdsl.expressions.evaluation import parse, split_key
@@ -131,7 +131,7 @@ class CommentShown:
 def may_comment(method: Method) -> bool:
     """Return whether an agent that answers may also comment or summarize."""
     answer, comment = (
-        {agent.name for step in method.steps.values() if step.reads in reads for agent in method.cast[step.role]}
+        {agent.name for step in method.steps.values() if step.reads in reads for agent in method.role_agents[step.role]}
         for reads in ({"answer"}, _BESIDE_ANSWERS)
     )
     return bool(answer & comment)
@@ -163,16 +163,16 @@ def _shown(method: Method, debate: Debate) -> Iterator[tuple[tuple[str, Literal[
 def _says_latest(step: Step, word: str) -> bool:
     if word == "own":
         return step.own == "latest"
-    return not {"latest", "by_answer"}.isdisjoint({told for told in step.tells if not isinstance(told, Told)})
+    return not {"latest", "by_answer"}.isdisjoint({told for told in step.tells if not isinstance(told, TurnFilter)})
 
 
 def _in_words(method: Method, name: str, word: Literal["tells", "own"], of: str) -> CommentShown:
     step = method.steps[name]
-    spoke = {agent.name for agent in method.cast[method.steps[of].role]}
+    spoke = {agent.name for agent in method.role_agents[method.steps[of].role]}
     answering = [
         each.name
         for each in method.steps.values()
-        if each.reads == "answer" and any(agent.name in spoke for agent in method.cast[each.role])
+        if each.reads == "answer" and any(agent.name in spoke for agent in method.role_agents[each.role])
     ]
     latest = "by_answer" if word == "tells" and "by_answer" in step.tells else "latest"
     whose = "the speaker's own answer" if word == "own" else "the answer of the same agent"

@@ -22,6 +22,7 @@ import numpy as np
 
 from cortexdsl.core import (
     NOTHING,
+    Ablation,
     Call,
     CallCost,
     DebateCosts,
@@ -37,7 +38,6 @@ from cortexdsl.core import (
     Render,
     Reply,
     Usage,
-    Without,
 )
 from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.engine.run import run_debate
@@ -260,7 +260,7 @@ async def rehearse(
     seed: int,
     lengths: Lengths,
     seen: dict[str, CallLengths],
-    without: Without = NOTHING,
+    without: Ablation = NOTHING,
 ) -> CostEstimate:
     """Rehearse a method on some questions, one replicate.
 
@@ -275,13 +275,13 @@ async def rehearse(
     lengths : Lengths
     seen : dict of key to CallLengths
         The calls of other cells: these calls count as shared. This method's calls are added.
-    without : Without
+    without : Ablation
         What the debates leave out.
     """
     rehearsal = Rehearsal(render, lengths, questions=questions)
     method = full_length(method)
     for question in questions:
-        await run_debate(method, question, rehearsal.ports(), seed=seed, replicate=1, without=without)
+        await run_debate(method, question, rehearsal.ports(), seed=seed, replicate=1, ablation=without)
     calls = rehearsal.calls
     shared = len(seen.keys() & calls.keys())
     seen.update(calls)

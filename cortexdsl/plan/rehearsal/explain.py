@@ -200,7 +200,7 @@ def explain(method: Method, *, draws: str = "") -> str:
     lines = [
         f"protocol {method.protocol}",
         *([f"  who debates: {', '.join(method.debaters)}"] if method.debaters else []),
-        *(f"  {role}: {', '.join(agent.name for agent in agents)}" for role, agents in method.cast.items()),
+        *(f"  {role}: {', '.join(agent.name for agent in agents)}" for role, agents in method.role_agents.items()),
         *([f"  draws: {draws}"] if draws else []),
         "steps",
         *(
@@ -290,7 +290,7 @@ def _silent(method: Method, step: str, turns: Sequence[Turn]) -> str:
     if role not in {part.role for part in scheduled_choices(method.schedule)}:
         return ""
     spoke = {turn.speaker for turn in turns}
-    names = [agent.name for agent in method.cast.get(role, ()) if agent.name not in spoke]
+    names = [agent.name for agent in method.role_agents.get(role, ()) if agent.name not in spoke]
     why = "not in the debate" if role in principal_roles(method) else "silent"
     return f" ({why}: {', '.join(names)})" if names else ""
 
@@ -361,7 +361,7 @@ def fixed_counts(cell: Cell) -> dict[str, float]:
         cell.match
         or method.defer
         or why_fewer_calls(method)
-        or any(agent.model.is_tool for cast in method.cast.values() for agent in cast)
+        or any(agent.model.is_tool for role_agents in method.role_agents.values() for agent in role_agents)
     ):
         return {}
     example = rehearse_example(method)

@@ -16,8 +16,8 @@ from cortexdsl.core import (
     Sparse,
     Step,
     Tells,
-    Told,
     Topology,
+    TurnFilter,
 )
 from cortexdsl.engine.methods import principal_roles, scheduled_choices
 from cortexdsl.expressions.evaluation import parse
@@ -63,8 +63,8 @@ def full_length(method: Method, *, ends: bool = False) -> Method:
 def _fullest(step: Step) -> Step:
     """Return a step that is shown every turn that a condition could leave out, with a call for each edge."""
 
-    def all_of(told: Tells | Own | Told) -> Any:
-        return replace(told, where="") if isinstance(told, Told) else told
+    def all_of(told: Tells | Own | TurnFilter) -> Any:
+        return replace(told, where="") if isinstance(told, TurnFilter) else told
 
     hears = _all_of(step.hears) if step.each in _PER_EDGE else step.hears
     return replace(step, hears=hears, tells=tuple(map(all_of, step.tells)), own=all_of(step.own))

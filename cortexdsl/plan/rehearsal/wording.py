@@ -21,8 +21,8 @@ from cortexdsl.core import (
     SchedulePart,
     Sparse,
     Step,
-    Told,
     Topology,
+    TurnFilter,
 )
 from cortexdsl.expressions.spellings import as_documented
 
@@ -165,7 +165,7 @@ def _whom(step: Step) -> str:
     return f"the {of_call[step.each]} that the call is for" if step.each in of_call else "the speaker"
 
 
-def _told(told: str | Told, about_listener: Sequence[Step] = (), whom: str = "the speaker") -> str:
+def _told(told: str | TurnFilter, about_listener: Sequence[Step] = (), whom: str = "the speaker") -> str:
     if told == "about_me":
         names = " and ".join(step.name for step in about_listener)
         of = f" of step{'s' if len(about_listener) > 1 else ''} {names}" if names else ""

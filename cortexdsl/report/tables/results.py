@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
 from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
@@ -122,7 +122,7 @@ def metric_entry(data: ReportData, row: MetricRow | None) -> TableEntry:
 
 def levels_of(data: ReportData) -> list[AxisLevel]:
     """Return every value of every grid axis on the primary metric; none if there is no grid, or no scores."""
-    arms = [GridArm.of(cell) for cell in data.plan.get("cells", ())]
+    arms = [CellNames.of(cell) for cell in data.plan.get("cells", ())]
     if not data.has_values or not any(axes for arm in arms for _, axes in arm.points):
         return []
     rows = [(row.dataset, row.cell, row.cluster or row.question_id, row.value) for row in data.scores]
@@ -165,7 +165,7 @@ def spread_table(data: ReportData) -> Table | None:
         return None
     columns = {name: [getattr(row, name) for row in data.scores] for name in (*_IDS, WORDING_COLUMN)}
     frame = pd.DataFrame({**columns, value_column(metric): [row.value for row in data.scores]})
-    arms = [GridArm.of(cell) for cell in data.plan.get("cells", ())]
+    arms = [CellNames.of(cell) for cell in data.plan.get("cells", ())]
     spreads = cell_spreads(score_table(frame, f"results/{data.experiment}/scores.csv"), metric, arms)
     if not spreads:
         return None

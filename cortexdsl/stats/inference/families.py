@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
-from cortexdsl.claims.arms import GridArm, arms_of, find_arm
+from cortexdsl.claims.cells import CellNames, cells_of, find_cell
 from cortexdsl.claims.values import Quantity
 from cortexdsl.core import FALSE_DISCOVERY, Family, Floats
 from cortexdsl.errors import InputError
@@ -113,7 +113,7 @@ def compare_families(
     families: Sequence[Family],
     metrics: Sequence[str],
     seed: int,
-    arms: Sequence[GridArm] = (),
+    arms: Sequence[CellNames] = (),
     draws: int = DRAWS,
 ) -> pd.DataFrame:
     """Compare the cells of every family with its reference.
@@ -127,7 +127,7 @@ def compare_families(
         Columns of the table; `accuracy` is `score`.
     seed : int
         Of resamples.
-    arms : sequence of GridArm
+    arms : sequence of CellNames
         The cells of the plan, if families name methods or aliases of cells.
     draws : int
 
@@ -148,7 +148,7 @@ def compare_families(
         A name is unknown, or a cell has no rows on a dataset.
     """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    known = tuple(arms) or arms_of(table.cells)
+    known = tuple(arms) or cells_of(table.cells)
     rows = [row for family in families for row in _family(table, family, metrics, seed, known, draws, intervals=True)]
     return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
 
@@ -158,7 +158,7 @@ def missing_bounds(
     families: Sequence[Family],
     metrics: Sequence[str],
     seed: int,
-    arms: Sequence[GridArm] = (),
+    arms: Sequence[CellNames] = (),
     draws: int = DRAWS,
     alpha: float = 0.05,
 ) -> pd.DataFrame:
@@ -174,7 +174,7 @@ def missing_bounds(
         differ between the comparison, its best case and its worst case.
     """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    known = tuple(arms) or arms_of(table.cells)
+    known = tuple(arms) or cells_of(table.cells)
     rows: list[dict[str, Any]] = []
     for family in families:
         if not any(_doubtful(table, metric) for metric in metrics):
@@ -210,12 +210,12 @@ def _conclusion(row: dict[str, Any], alpha: float) -> float:
 
 
 def _family(
-    table: ScoreTable, family: Family, metrics: Sequence[str], seed: int, arms: Sequence[GridArm], draws: int,
+    table: ScoreTable, family: Family, metrics: Sequence[str], seed: int, arms: Sequence[CellNames], draws: int,
     raised: tuple[float, float] = (0.0, 0.0), *, intervals: bool = False,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Return the rows of one family; `raised` is how far doubtful rows of the cells and the reference are raised."""
-    reference = find_arm(arms, family.to).cell
-    cells = tuple(dict.fromkeys(c for name in family.compare if (c := find_arm(arms, name).cell) != reference))
+    reference = find_cell(arms, family.to).cell
+    cells = tuple(dict.fromkeys(c for name in family.compare if (c := find_cell(arms, name).cell) != reference))
     if not cells:
         raise InputError(f"the family {family.name!r} compares {family.to!r} with no other cell")
     scopes = [(name,) for name in table.datasets] + ([table.datasets] if len(table.datasets) > 1 else [])

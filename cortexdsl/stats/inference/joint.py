@@ -19,7 +19,7 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q as _cochrans_q
 
-from cortexdsl.claims.arms import GridArm, arms_of, find_arm
+from cortexdsl.claims.cells import CellNames, cells_of, find_cell
 from cortexdsl.core import Family, Floats
 from cortexdsl.stats.inference.bootstrap import DRAWS, resample_counts, strata_of, stratum_means
 from cortexdsl.stats.inference.contrasts import gap_of
@@ -190,7 +190,10 @@ def wald(sample: Units) -> Omnibus:
 
 
 def omnibus_families(
-    scores: pd.DataFrame | ScoreTable, families: Sequence[Family], metrics: Sequence[str], arms: Sequence[GridArm] = ()
+    scores: pd.DataFrame | ScoreTable,
+    families: Sequence[Family],
+    metrics: Sequence[str],
+    arms: Sequence[CellNames] = (),
 ) -> pd.DataFrame:
     """Test, for every family, dataset and metric of 0/1 rows, that all cells, with the reference, are equal.
 
@@ -201,10 +204,10 @@ def omnibus_families(
         test replaces Q, if there are more clusters than cells; otherwise there is no row.
     """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    known = tuple(arms) or arms_of(table.cells)
+    known = tuple(arms) or cells_of(table.cells)
     rows = []
     for family in families:
-        cells = tuple(dict.fromkeys(find_arm(known, name).cell for name in (*family.compare, family.to)))
+        cells = tuple(dict.fromkeys(find_cell(known, name).cell for name in (*family.compare, family.to)))
         for metric in metrics if len(cells) > 2 else ():
             for dataset in table.datasets:
                 sample = units(table, metric, cells, (dataset,))

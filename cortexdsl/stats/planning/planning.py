@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import EVERY, NONE, All, Claim, Front, Quantity
@@ -152,7 +152,7 @@ POWER_COLUMNS = (
 
 
 def plan_power(
-    claims: Sequence[str | Claim], arms: Sequence[GridArm], questions: Mapping[str, int], replicates: int,
+    claims: Sequence[str | Claim], arms: Sequence[CellNames], questions: Mapping[str, int], replicates: int,
     expected: Expectation, *, alpha: float = 0.05, correction: str = "holm", runs: int = RUNS, seed: int = 0,
 ) -> pd.DataFrame:  # fmt: skip
     """Return the power of a plan for each claim.
@@ -344,7 +344,7 @@ def _needed(lacking: Callable[[int], float], most: int = 10_000_000) -> float:
 
 
 def questions_needed(
-    table: ScoreTable, verdicts: pd.DataFrame, arms: Sequence[GridArm], *, alpha: float, correction: str
+    table: ScoreTable, verdicts: pd.DataFrame, arms: Sequence[CellNames], *, alpha: float, correction: str
 ) -> list[float]:
     """Return how many questions would decide each undecided claim with 80 % power if its estimate were the truth.
 

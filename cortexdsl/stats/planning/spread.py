@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import CALIBRATION_METRICS, Comparison, Quantity
@@ -41,14 +41,14 @@ class Spread:
     components: Components
 
 
-def cell_spreads(table: ScoreTable, metric: str, arms: Sequence[GridArm]) -> list[Spread]:
+def cell_spreads(table: ScoreTable, metric: str, arms: Sequence[CellNames]) -> list[Spread]:
     """Return the components of every cell, and of every method over its teams, on each dataset.
 
     Parameters
     ----------
     table : ScoreTable
     metric : str
-    arms : sequence of GridArm
+    arms : sequence of CellNames
         The cells of the plan; those of a method that differ in nothing but the axis `team` are its teams.
 
     Returns
@@ -70,7 +70,7 @@ def cell_spreads(table: ScoreTable, metric: str, arms: Sequence[GridArm]) -> lis
     return spreads
 
 
-def claim_spread(table: ScoreTable, claim: str, arms: Sequence[GridArm]) -> Spread | None:
+def claim_spread(table: ScoreTable, claim: str, arms: Sequence[CellNames]) -> Spread | None:
     """Return the components of the difference (or the mean) of a claim; None if it has none or they are not known.
 
     With several datasets they are those of the first one that the claim is about.
@@ -89,7 +89,7 @@ def claim_spread(table: ScoreTable, claim: str, arms: Sequence[GridArm]) -> Spre
     return _spread(table, claim, terms, dataset) if terms else None
 
 
-def _teams(arms: Sequence[GridArm]) -> dict[str, list[str]]:
+def _teams(arms: Sequence[CellNames]) -> dict[str, list[str]]:
     """Return the cells of each method that differ in their team alone, with at least two teams."""
     teams: dict[str, list[str]] = {}
     for arm in arms:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from cortexdsl.claims.arms import GridArm, arms_of
+from cortexdsl.claims.cells import CellNames, cells_of
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.meaning import why_not_early
 from cortexdsl.claims.parser import parse_claim
@@ -64,7 +64,7 @@ class Stopping:
 def evaluate_anytime(
     scores: pd.DataFrame | ScoreTable,
     claims: Sequence[str | Claim],
-    arms: Sequence[GridArm] = (),
+    arms: Sequence[CellNames] = (),
     *,
     planned: Mapping[str, int] | None = None,
     alpha: float = 0.05,
@@ -92,7 +92,7 @@ def evaluate_anytime(
         The columns of hypotheses.csv. Intervals are confidence sequences; NaN if there are too few questions for one.
     """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    sizes, designs = planned or sizes_of(table), _designs(claims, arms or arms_of(table.cells), correction)
+    sizes, designs = planned or sizes_of(table), _designs(claims, arms or cells_of(table.cells), correction)
     shared = alpha if correction == "none" else alpha / (len(designs) + withdrawn)
     course = LookSchedule(tuple(looks), sizes, shared) if looks else None
     findings = [_examine(design, table, sizes, alpha, course) for design in designs]
@@ -110,7 +110,7 @@ def evaluate_anytime(
 def stopping_point(
     scores: pd.DataFrame | ScoreTable,
     claims: Sequence[str | Claim],
-    arms: Sequence[GridArm] = (),
+    arms: Sequence[CellNames] = (),
     *,
     batch: int = 50,
     fewest: int = 50,
@@ -129,7 +129,7 @@ def stopping_point(
     if not claims:
         raise InputError("stopping needs a claim")
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    planned, designs = sizes_of(table), _designs(claims, arms or arms_of(table.cells), correction)
+    planned, designs = sizes_of(table), _designs(claims, arms or cells_of(table.cells), correction)
     total = max(planned.values())
     looks = []
     for end in look_ends(total, batch, fewest):
@@ -166,7 +166,7 @@ def _saved(table: ScoreTable, so_far: ScoreTable) -> float:
     return 1 - float(np.nansum(so_far.column("calls"))) / whole if whole > 0 else 0.0
 
 
-def _designs(claims: Sequence[str | Claim], arms: Sequence[GridArm], correction: str) -> list[Design]:
+def _designs(claims: Sequence[str | Claim], arms: Sequence[CellNames], correction: str) -> list[Design]:
     """Return the designs of claims that can be tested at any time, under a correction that holds at any time."""
     if correction not in ("holm", "none"):
         raise InputError(f"early stopping works with the correction holm or none, not {correction}")
@@ -193,7 +193,7 @@ def _examine(
 def live_cells(
     table: ScoreTable,
     claims: Sequence[str | Claim],
-    arms: Sequence[GridArm] = (),
+    arms: Sequence[CellNames] = (),
     *,
     planned: Mapping[str, int] | None = None,
     alpha: float = 0.05,
@@ -214,7 +214,7 @@ def live_cells(
         evidence.
     """
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
-    known, sizes = tuple(arms) or arms_of(table.cells), planned or sizes_of(table)
+    known, sizes = tuple(arms) or cells_of(table.cells), planned or sizes_of(table)
     level = alpha if correction == "none" else alpha / (len(parsed) + withdrawn)
     running = set(table.cells if among is None else among)
     wanted = [cells for claim in parsed for cells in _open(design_of(claim, known), table, sizes, level)]
@@ -257,7 +257,7 @@ class Race:
 def race(
     scores: pd.DataFrame | ScoreTable,
     claims: Sequence[str | Claim],
-    arms: Sequence[GridArm] = (),
+    arms: Sequence[CellNames] = (),
     *,
     batch: int = 50,
     fewest: int = 50,

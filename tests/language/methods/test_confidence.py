@@ -9,7 +9,7 @@ import pytest
 from cortexdsl.core import STATED, Measure
 from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.plan.forecast.warnings import models_of
-from tests.language.sheets import SMALL, load_arms, place, problems
+from tests.language.sheets import SMALL, load_cells, place, problems
 from tests.plan.specs import SPEC, plan
 
 REMOTE = SMALL.replace(
@@ -25,11 +25,11 @@ def grid(text: str, values: str) -> str:
 
 
 def test_each_value_is_a_point_of_a_grid_and_the_default_is_the_method_itself(tmp_path: Path) -> None:
-    found = load_arms(tmp_path, grid(SMALL, "[stated, consistency, {consistency: 3}, verifier, {verifier: small}]"))
+    found = load_cells(tmp_path, grid(SMALL, "[stated, consistency, {consistency: 3}, verifier, {verifier: small}]"))
     by_name = {arm.name: arm.debate for arm in found}
     assert by_name["full[confidence=stated]"] == by_name["full"]
     measures = {name: debate.confidence for name, debate in by_name.items()}
-    small = by_name["full"].cast["debater"][0].model
+    small = by_name["full"].role_agents["debater"][0].model
     assert measures == {
         "sparse": STATED,
         "full": STATED,
@@ -45,15 +45,15 @@ def test_logprobs_are_asked_of_those_who_answer(tmp_path: Path) -> None:
     text = REMOTE.replace("model: small}", "model: far}").replace(
         "full: {", "full: {confidence: logprob, "
     )  # fmt: skip
-    full = load_arms(tmp_path, text)[1].debate
-    assert {agent.model.options["logprobs"] for agent in full.cast["debater"]} == {True}
-    assert "logprobs" not in load_arms(tmp_path, text)[0].debate.cast["debater"][0].model.options
+    full = load_cells(tmp_path, text)[1].debate
+    assert {agent.model.options["logprobs"] for agent in full.role_agents["debater"]} == {True}
+    assert "logprobs" not in load_cells(tmp_path, text)[0].debate.role_agents["debater"][0].model.options
 
 
 def test_an_entry_that_asks_for_logprobs_itself_shares_its_calls_with_all_points(tmp_path: Path) -> None:
     text = REMOTE.replace("temperature: 0.5", "options: {logprobs: true}").replace("model: small}", "model: far}")
-    *_, stated, logprob = load_arms(tmp_path, grid(text, "[stated, logprob]"))
-    assert stated.debate.cast == logprob.debate.cast
+    *_, stated, logprob = load_cells(tmp_path, grid(text, "[stated, logprob]"))
+    assert stated.debate.role_agents == logprob.debate.role_agents
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_how_much_a_model_thinks_and_what_only_its_server_takes_are_axes(tmp_pat
         "models.far.options.extra_body.chat_template_kwargs.enable_thinking: [true, false]}"
     )
     text = REMOTE.replace("model: small}", "model: far}") + f"grid: {{full: {axes}}}\n"
-    found = load_arms(tmp_path, text)[2:]
-    options = [arm.debate.cast["debater"][0].model.options for arm in found]
+    found = load_cells(tmp_path, text)[2:]
+    options = [arm.debate.role_agents["debater"][0].model.options for arm in found]
     assert [
         (o["reasoning_effort"], o["extra_body"]["chat_template_kwargs"]["enable_thinking"], o["temperature"])
         for o in options

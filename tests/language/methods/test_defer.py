@@ -9,7 +9,7 @@ import pytest
 from cortexdsl.core import BY_VOTES, DebateConfidence
 from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.plan.rehearsal.explain import explain, fixed_counts
-from tests.language.sheets import SMALL, load_arms, problems
+from tests.language.sheets import SMALL, load_cells, problems
 from tests.plan.specs import SPEC, plan
 
 EXPERT = SMALL + "  expert: {protocol: cot, agents: [dee]}\n"
@@ -25,17 +25,17 @@ def grid(axis: str, values: str, text: str = SMALL) -> str:
 
 def test_each_source_is_a_point_of_a_grid_and_the_default_is_the_method_itself(tmp_path: Path) -> None:
     text = grid("debate_confidence", "[votes, linear, log_odds, weighted, verifier, {verifier: small}]")
-    by_name = {arm.name: arm.debate for arm in load_arms(tmp_path, text)}
+    by_name = {arm.name: arm.debate for arm in load_cells(tmp_path, text)}
     assert by_name["full[debate_confidence=votes]"] == by_name["full"]
     assert by_name["full"].debate_confidence == BY_VOTES
     assert by_name["full[debate_confidence=log_odds]"].debate_confidence == DebateConfidence("log_odds")
-    small = by_name["full"].cast["debater"][0].model
+    small = by_name["full"].role_agents["debater"][0].model
     verifier = by_name["full[debate_confidence=verifier-small]"].debate_confidence
     assert verifier == DebateConfidence("verifier", small, "common/verify.j2")
 
 
 def test_a_method_hands_on_to_the_method_of_another_cell(tmp_path: Path) -> None:
-    by_name = {arm.name: arm.debate for arm in load_arms(tmp_path, handing("{below: 0.7, to: expert}"))}
+    by_name = {arm.name: arm.debate for arm in load_cells(tmp_path, handing("{below: 0.7, to: expert}"))}
     rule = by_name["full"].defer
     assert rule is not None
     assert (rule.below, rule.to, rule.method) == (0.7, "expert", by_name["expert"])
@@ -45,7 +45,7 @@ def test_a_method_hands_on_to_the_method_of_another_cell(tmp_path: Path) -> None
 def test_the_threshold_is_an_axis_and_chains_are_followed(tmp_path: Path) -> None:
     """full hands on to sparse, and sparse to the expert."""
     text = handing("{below: 0.7, to: sparse}").replace("sparse: {", "sparse: {defer: {below: 0.5, to: expert}, ")
-    found = {arm.name: arm.debate.defer for arm in load_arms(tmp_path, grid("defer.below", "[0.6, 0.9]", text))}
+    found = {arm.name: arm.debate.defer for arm in load_cells(tmp_path, grid("defer.below", "[0.6, 0.9]", text))}
     assert [rule.below for rule in found.values() if rule is not None and rule.to == "sparse"] == [0.7, 0.6, 0.9]
     first = found["full[defer.below=0.9]"]
     assert first is not None

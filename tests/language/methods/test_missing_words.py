@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.core import Choose, Decide, Keep, Method, Model
 from cortexdsl.plan.digests import digest
-from tests.language.sheets import load_arms
+from tests.language.sheets import load_cells
 
 SPEC = """\
 seed: 7
@@ -35,11 +35,11 @@ protocols:
 def method(folder: Path, model: str = "", choose: str = "", decide: str = "majority", grid: str = "") -> Method:
     text = SPEC.format(model=model, choose=choose, decide=decide, grid=grid)
     text = text if "$heat" in text else text.replace("    settings: {heat: 0.2}\n", "")
-    return load_arms(folder, text)[0].debate
+    return load_cells(folder, text)[0].debate
 
 
 def models_of(found: Method, step: str) -> list[Model]:
-    return [found.steps[step].model_of(agent) for agent in found.cast["debater"]]
+    return [found.steps[step].model_of(agent) for agent in found.role_agents["debater"]]
 
 
 def test_a_step_samples_otherwise_and_others_as_before(tmp_path: Path) -> None:
@@ -68,12 +68,12 @@ def test_a_setting_may_be_the_temperature_of_a_step(tmp_path: Path) -> None:
     text = SPEC.format(
         model="model: {temperature: $heat},", choose="", decide="majority", grid="grid: {own: {heat: [0, 1.5]}}"
     )
-    arms = load_arms(tmp_path, text)
+    arms = load_cells(tmp_path, text)
     assert [arm.debate.steps["answer"].sampling["temperature"] for arm in arms] == [0.2, 0, 1.5]
 
 
 def test_agents_and_their_copies_have_numbers(tmp_path: Path) -> None:
-    agents = method(tmp_path).cast["debater"]
+    agents = method(tmp_path).role_agents["debater"]
     assert [(agent.name, dict(agent.given)) for agent in agents] == [
         ("ann", {"trust": 2, "luck": 0.5}), ("ann-2", {"trust": 2, "luck": 0.5}), ("bob", {}),
     ]  # fmt: skip
@@ -100,6 +100,7 @@ def test_words_that_are_not_written_change_no_digest(tmp_path: Path) -> None:
     """The digest of a step, an agent, a choice and a decision as they were before these words."""
     found = method(tmp_path, choose="{choose: debater, weight: confidence, keep: all},")
     shown = [
-        digest(part) for part in (found.steps["answer"], found.cast["debater"][2], found.schedule[1], found.decide)
+        digest(part)
+        for part in (found.steps["answer"], found.role_agents["debater"][2], found.schedule[1], found.decide)
     ]
     assert shown == ["ddf1d1364da7009f", "00bbf759452c7d75", "d2d0ce0555cdaf15", "8493b9b1fd0e8343"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.plan.forecast.cost import rehearse_plan
-from tests.language.sheets import SMALL, load_arms, place, problems
+from tests.language.sheets import SMALL, load_cells, place, problems
 from tests.plan.specs import SPEC, plan
 
 
@@ -16,7 +16,7 @@ def grid(text: str, values: str) -> str:
 
 
 def test_each_value_is_a_point_of_a_grid_and_none_is_the_method_itself(tmp_path: Path) -> None:
-    found = load_arms(tmp_path, grid(SMALL, "[none, other_question, own, shuffled, same_length, {revise: own}]"))
+    found = load_cells(tmp_path, grid(SMALL, "[none, other_question, own, shuffled, same_length, {revise: own}]"))
     by_name = {arm.name: arm.debate for arm in found}
     assert by_name["full[placebo=none]"] == by_name["full"]
     assert by_name["full[placebo=revise-own]"] == by_name["full[placebo=own]"]
@@ -28,7 +28,7 @@ def test_each_value_is_a_point_of_a_grid_and_none_is_the_method_itself(tmp_path:
 def test_every_protocol_in_which_debaters_hear_others_takes_one(tmp_path: Path) -> None:
     """The steps of judges and summarizers stay as they are."""
     text = SMALL.replace("protocol: multi-llm", "protocol: mad-summary")
-    steps = load_arms(tmp_path, text.replace("full: {", "full: {placebo: own, "))[-1].debate.steps
+    steps = load_cells(tmp_path, text.replace("full: {", "full: {placebo: own, "))[-1].debate.steps
     roles = {step.role: step.placebo for step in steps.values() if step.hears.word != "nobody"}
     assert roles["debater"] == "own"
     assert {kind for role, kind in roles.items() if role != "debater"} == {"none"}

@@ -99,7 +99,7 @@ def test_settings_become_counts_by_arithmetic() -> None:
         Repeat(2, ("summarize", "share", Repeat(1, ("discuss",)))),
     )
     assert method.rounds_cap == 5
-    assert [agent.name for agent in method.cast["summarizer"]] == ["summarizer"]
+    assert [agent.name for agent in method.role_agents["summarizer"]] == ["summarizer"]
 
 
 def test_a_truth_may_say_when_a_loop_is_passed_over() -> None:
@@ -132,15 +132,18 @@ def test_settings_within_texts() -> None:
 
 
 def test_roles_are_bound_to_agents() -> None:
-    cast = made("acc").cast
-    assert {role: [agent.name for agent in agents] for role, agents in cast.items()} == {
+    role_agents = made("acc").role_agents
+    assert {role: [agent.name for agent in agents] for role, agents in role_agents.items()} == {
         "actor": ["ann"],
         "critic": ["bob"],
     }
-    cast = made("acc", "roles: {actor: 3, critic: {model: strong, persona: is strict}}").cast
-    assert cast["actor"] == (TEAM[2],)
-    assert cast["critic"] == (Agent("critic", STRONG, "is strict"),)
-    assert [agent.name for agent in made("voting", "roles: {debater: [eve, ann]}").cast["debater"]] == ["eve", "ann"]
+    role_agents = made("acc", "roles: {actor: 3, critic: {model: strong, persona: is strict}}").role_agents
+    assert role_agents["actor"] == (TEAM[2],)
+    assert role_agents["critic"] == (Agent("critic", STRONG, "is strict"),)
+    assert [agent.name for agent in made("voting", "roles: {debater: [eve, ann]}").role_agents["debater"]] == [
+        "eve",
+        "ann",
+    ]
 
 
 def test_an_extra_agent_cannot_share_a_name() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cortexdsl.core import Without
+from cortexdsl.core import Ablation
 from cortexdsl.engine.ablation import why_needed
 from cortexdsl.errors import SpecError
 from cortexdsl.language.prompts.templates import Templates
@@ -22,11 +22,11 @@ from tests.language.random.test_protocols import CHOOSY, ECHO, HEADER, NAMES, TA
 EDGES = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
 LEFT_OUT = st.one_of(
     st.lists(st.sampled_from([*NAMES, "judge"]), min_size=1, max_size=3, unique=True).map(
-        lambda names: Without(agents=tuple(names))
+        lambda names: Ablation(agents=tuple(names))
     ),
-    st.lists(EDGES, min_size=1, max_size=2).map(lambda edges: Without(edges=tuple(edges))),
-    st.sampled_from([Without(rounds=(1,)), Without(rounds=(2,)), Without(rounds=(1, 2))]),
-    st.sampled_from(["s0", "s1", "s2", "s3"]).map(lambda step: Without(steps=(step,))),
+    st.lists(EDGES, min_size=1, max_size=2).map(lambda edges: Ablation(edges=tuple(edges))),
+    st.sampled_from([Ablation(rounds=(1,)), Ablation(rounds=(2,)), Ablation(rounds=(1, 2))]),
+    st.sampled_from(["s0", "s1", "s2", "s3"]).map(lambda step: Ablation(steps=(step,))),
 )
 SEEN = {"run": 0, "other": 0}
 
@@ -43,7 +43,7 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(protocols(), LEFT_OUT, st.integers(0, 10**6))
 def test_a_debate_without_what_it_does_not_need(
-    templates: Templates, protocol: dict[str, Any], without: Without, seed: int
+    templates: Templates, protocol: dict[str, Any], without: Ablation, seed: int
 ) -> None:
     try:
         method = method_of(protocol)
@@ -55,10 +55,10 @@ def test_a_debate_without_what_it_does_not_need(
     SEEN["run"] += 1
     whole, world = World(seed, templates), World(seed, templates)
     whole.run(method)
-    done = world.run(method, without=without)
+    done = world.run(method, ablation=without)
     header = replace(HEADER, without=str(without))
     line = debate_to_json(done, header)
-    assert debate_to_json(World(seed, templates, world.replies).run(method, without=without), header) == line
+    assert debate_to_json(World(seed, templates, world.replies).run(method, ablation=without), header) == line
 
     edges = {(done.turns[heard].speaker, turn.speaker) for turn in done.turns for heard in turn.heard}
     assert not edges & set(without.edges)

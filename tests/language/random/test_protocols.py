@@ -410,7 +410,7 @@ def test_what_check_accepts_runs_replays_and_is_measured(
         assert not set(turn.heard) & set(turn.recalled)
         assert all(done.turns[number].text.strip() for number in (*turn.heard, *turn.recalled))
     view = view_debate(done, lambda question, answer: float(answer == "42"))
-    team = {agent.name for role in method.debaters or ("debater",) for agent in method.cast[role]}
+    team = {agent.name for role in method.debaters or ("debater",) for agent in method.role_agents[role]}
     assert set(view.debaters) <= team
     for choice in done.choices:
         assert set(choice.chosen) <= set(choice.candidates)

@@ -79,7 +79,7 @@ def test_similarities_are_averaged_over_rounds() -> None:
 
 def test_an_embedding_needs_no_comparer() -> None:
     method = shipped("cortexdebate", "a b c")
-    assert list(method.cast) == ["debater"]
+    assert list(method.role_agents) == ["debater"]
     assert list(method.steps) == ["answer", "revise"]
 
 

@@ -14,7 +14,7 @@ from cortexdsl.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class GridArm:
+class CellNames:
     """A cell of the plan.
 
     Attributes
@@ -32,10 +32,10 @@ class GridArm:
     axes: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     @staticmethod
-    def of(record: Mapping[str, Any]) -> GridArm:
+    def of(record: Mapping[str, Any]) -> CellNames:
         """Build an arm from a record of plan.json; keys other than `cell, method, aliases, axes` are ignored."""
         axes = record.get("axes") or EMPTY
-        return GridArm(record["cell"], record.get("method", ""), tuple(record.get("aliases") or ()), axes)
+        return CellNames(record["cell"], record.get("method", ""), tuple(record.get("aliases") or ()), axes)
 
     @property
     def points(self) -> tuple[tuple[str, Mapping[str, str]], ...]:
@@ -64,12 +64,12 @@ def _number(text: str) -> float | None:
         return None
 
 
-def arms_of(cells: Iterable[str]) -> tuple[GridArm, ...]:
+def cells_of(cells: Iterable[str]) -> tuple[CellNames, ...]:
     """Return arms made from the names of cells alone."""
-    return tuple(GridArm(cell, parse_point(cell)[0]) for cell in dict.fromkeys(cells))
+    return tuple(CellNames(cell, parse_point(cell)[0]) for cell in dict.fromkeys(cells))
 
 
-def find_arm(arms: Sequence[GridArm], name: str) -> GridArm:
+def find_cell(arms: Sequence[CellNames], name: str) -> CellNames:
     """Return the cell that a name means: a cell, an alias, a grid point, or a method that has one cell.
 
     Raises
@@ -96,7 +96,7 @@ def find_arm(arms: Sequence[GridArm], name: str) -> GridArm:
     raise InputError(f"no cell {name!r}; " + (f"nearest: {near[0]}" if near else f"there are {', '.join(known)}"))
 
 
-def levels_of(arms: Sequence[GridArm], part: Slice, axis: str) -> tuple[str, ...]:
+def levels_of(arms: Sequence[CellNames], part: Slice, axis: str) -> tuple[str, ...]:
     """Return the values of a free axis of a slice: as the claim orders them, else as numbers, else as they come."""
     if axis in part.levels:
         return tuple(map(value_text, part.levels[axis]))
@@ -112,8 +112,8 @@ def levels_of(arms: Sequence[GridArm], part: Slice, axis: str) -> tuple[str, ...
 
 
 def cells_at(
-    arms: Sequence[GridArm], part: Slice, point: Mapping[str, str]
-) -> dict[tuple[tuple[str, str], ...], GridArm]:
+    arms: Sequence[CellNames], part: Slice, point: Mapping[str, str]
+) -> dict[tuple[tuple[str, str], ...], CellNames]:
     """Return the cells of a slice at values of its free axes, by the values of all other axes.
 
     Raises
@@ -134,7 +134,7 @@ def cells_at(
     return cells
 
 
-def _axes_hint(arms: Sequence[GridArm], method: str) -> str:
+def _axes_hint(arms: Sequence[CellNames], method: str) -> str:
     axes: dict[str, dict[str, None]] = {}
     for arm in arms:
         for name, point in arm.points:

@@ -1,4 +1,4 @@
-"""The arms of a spec: every method at every point of its grid, and the cells that they are matched to."""
+"""The cells of a spec: every method at every point of its grid, with the cell whose budget it has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.speakers import ModelText
-from cortexdsl.language.methods.claimed import Points, arm_name, claim_problems, unknown_arm
+from cortexdsl.language.methods.claimed import Points, cell_name, claim_problems, unknown_cell
 from cortexdsl.language.methods.deferral import with_defers
 from cortexdsl.language.methods.fit import AgentCount, excessive_counts
 from cortexdsl.language.methods.grid import (
@@ -37,8 +37,8 @@ from cortexdsl.language.spec import Spec, model_of, team_members, team_of
 
 
 @dataclass(frozen=True, slots=True)
-class MethodArm:
-    """A method at one point of its grid; two arms whose `debate`s are equal are one cell with two names.
+class ResolvedCell:
+    """A method at one point of its grid, before cells with equal digests are merged.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class MethodArm:
     defer: DeferText | None = None
 
 
-def arms(spec: Spec, completed: Callable[[Model], Model] = lambda model: model) -> tuple[MethodArm, ...]:
+def resolve_cells(spec: Spec, completed: Callable[[Model], Model] = lambda model: model) -> tuple[ResolvedCell, ...]:
     """Resolve every method and grid point of a spec: methods in their order, each before its points.
 
     Parameters
@@ -96,35 +96,35 @@ def arms(spec: Spec, completed: Callable[[Model], Model] = lambda model: model) 
     Raises
     ------
     SpecError
-        The problems of all arms: unknown protocols, settings, axes, values that do not fit. If there are none: the
-        problems between arms.
+        The problems of all cells: unknown protocols, settings, axes, values that do not fit. If there are none: the
+        problems between cells.
     """
     report = _Report()
     for name, inline in _inline(spec).items():
         with report.problems_of():
             protocol_of(name, inline, ("protocols", name))
-    resolved: dict[str, MethodArm] = {}
+    resolved: dict[str, ResolvedCell] = {}
     for method, node in spec.node.mapping()["methods"].mapping().items():
-        for arm in _method_arms(spec, method, node, completed, report):
-            resolved.setdefault(arm.name, arm)
+        for cell in _method_arms(spec, method, node, completed, report):
+            resolved.setdefault(cell.name, cell)
     report.refuse()
-    points = {name: (arm.method, arm.axes) for name, arm in resolved.items()}
-    problems = excessive_counts(count for arm in resolved.values() for count in arm.counts)
-    for arm in resolved.values():
-        problems += _without_source(spec, arm)
-    debates = {name: arm.debate for name, arm in resolved.items()}
-    rules = {name: arm.defer for name, arm in resolved.items() if arm.defer is not None}
-    budgeted = {name for name, arm in resolved.items() if arm.match is not None}
+    points = {name: (cell.method, cell.axes) for name, cell in resolved.items()}
+    problems = excessive_counts(count for cell in resolved.values() for count in cell.counts)
+    for cell in resolved.values():
+        problems += _without_source(spec, cell)
+    debates = {name: cell.debate for name, cell in resolved.items()}
+    rules = {name: cell.defer for name, cell in resolved.items() if cell.defer is not None}
+    budgeted = {name for name, cell in resolved.items() if cell.match is not None}
     with report.problems_of():
         debates = with_defers(spec, debates, rules, budgeted, points)
     problems += claim_problems(spec, points, {name: debate.wordings for name, debate in debates.items()})
     matched = list(_matched(spec, resolved.values(), points, problems))
     report.refuse(problems)
-    return _distinct(replace(arm, debate=debates[arm.name]) for arm in matched)
+    return _distinct(replace(cell, debate=debates[cell.name]) for cell in matched)
 
 
 class _Report:
-    """Problems by place and remedy: one value may be invalid in many arms."""
+    """Problems by place and remedy: one value may be invalid in many cells."""
 
     def __init__(self) -> None:
         self.problems: dict[tuple[str, str], Problem] = {}
@@ -145,8 +145,8 @@ class _Report:
 
 def _method_arms(
     spec: Spec, method: str, node: Node, completed: Callable[[Model], Model], report: _Report
-) -> Iterator[MethodArm]:
-    """Yield the arms of a method that can be resolved. A problem of the method itself is one of all its points."""
+) -> Iterator[ResolvedCell]:
+    """Yield the cells of a method that can be resolved. A problem of the method itself is one of all its points."""
     with report.problems_of():
         protocol = _protocol(spec, node)
         points: list[dict[str, Node]] = []
@@ -158,21 +158,25 @@ def _method_arms(
                 yield _arm(spec, method, node, protocol, point, completed)
 
 
-def _matched(spec: Spec, resolved: Iterable[MethodArm], points: Points, problems: list[Problem]) -> Iterator[MethodArm]:
-    """Yield the arms with the names of the arms whose budgets they have, and add the problems of the others."""
-    for arm in resolved:
-        if arm.match is None:
-            yield arm
-        elif target := arm_name(points, arm.match.cell):
-            yield replace(arm, match=replace(arm.match, cell=target))
+def _matched(
+    spec: Spec, resolved: Iterable[ResolvedCell], points: Points, problems: list[Problem]
+) -> Iterator[ResolvedCell]:
+    """Yield the cells with the names of the cells whose budgets they have, and add the problems of the others."""
+    for cell in resolved:
+        if cell.match is None:
+            yield cell
+        elif target := cell_name(points, cell.match.cell):
+            yield replace(cell, match=replace(cell.match, cell=target))
         else:
-            problems.append(unknown_arm(spec, ("methods", arm.method, "match", arm.match.unit), arm.match.cell, points))
+            problems.append(
+                unknown_cell(spec, ("methods", cell.method, "match", cell.match.unit), cell.match.cell, points)
+            )
 
 
-def _without_source(spec: Spec, arm: MethodArm) -> Iterator[Problem]:
-    """Yield the pools of an arm without a knowledge entry."""
-    route = ("methods", arm.method, "pool")
-    for name in pool_sources(arm.debate):
+def _without_source(spec: Spec, cell: ResolvedCell) -> Iterator[Problem]:
+    """Yield the pools of a cell without a knowledge entry."""
+    route = ("methods", cell.method, "pool")
+    for name in pool_sources(cell.debate):
         if name not in spec.text.knowledge:
             what = f"{dotted(route)}: there is no knowledge entry {name}"
             yield spec.problem(route, what, nearest(name, spec.text.knowledge, say="knowledge"))
@@ -195,7 +199,7 @@ def _arm(
     protocol: Protocol,
     axes: Mapping[str, Node],
     completed: Callable[[Model], Model],
-) -> MethodArm:
+) -> ResolvedCell:
     plain = {axis: value.plain() for axis, value in axes.items()}
     choice, trainings = _choice(spec, method, node, protocol, axes, completed)
     steps: tuple[GrowthStep, ...] = ()
@@ -207,7 +211,7 @@ def _arm(
 
         steps = growing_steps(match, choice.node.mapping()["match"], resolve_at)
     resolved = resolve_placed(protocol, choice)
-    return MethodArm(
+    return ResolvedCell(
         name=point_name(method, plain),
         slug=point_slug(method, plain),
         method=method,
@@ -282,12 +286,12 @@ def _team(spec: Spec, method: Node, agents: Mapping[str, Agent], axes: Mapping[s
     return team_of(tuple(str(item.value) for item in items), agents)
 
 
-def _distinct(resolved: Iterable[MethodArm]) -> tuple[MethodArm, ...]:
+def _distinct(resolved: Iterable[ResolvedCell]) -> tuple[ResolvedCell, ...]:
     """Number slugs that differ in case alone, which are one file on some systems."""
     times: dict[str, int] = {}
     distinct = []
-    for arm in resolved:
-        key = arm.slug.casefold()
+    for cell in resolved:
+        key = cell.slug.casefold()
         times[key] = times.get(key, 0) + 1
-        distinct.append(arm if times[key] == 1 else replace(arm, slug=f"{arm.slug}~{times[key]}"))
+        distinct.append(cell if times[key] == 1 else replace(cell, slug=f"{cell.slug}~{times[key]}"))
     return tuple(distinct)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.claims.arms import GridArm, arms_of, cells_at, find_arm, levels_of, value_text
+from cortexdsl.claims.cells import CellNames, cells_at, cells_of, find_cell, levels_of, value_text
 from cortexdsl.claims.values import Slice
 from cortexdsl.errors import InputError
 
-GRID = tuple(GridArm(f"s[keep={keep}, rounds={rounds}]", "s") for keep in ("median", "mean") for rounds in (10, 9, 2))
+GRID = tuple(CellNames(f"s[keep={keep}, rounds={rounds}]", "s") for keep in ("median", "mean") for rounds in (10, 9, 2))
 
 
 def part(method: str = "s", fixed: dict[str, Any] | None = None, **levels: tuple[str, ...]) -> Slice:
@@ -32,16 +32,16 @@ def test_a_value_is_one_word_however_it_is_written(value: Any, word: str) -> Non
 
 
 def test_an_arm_of_a_record_has_its_names_and_its_point() -> None:
-    arm = GridArm.of({"cell": "s", "method": "s", "aliases": ["s[rounds=3]"], "axes": {"rounds": 3.0}, "digest": "x"})
+    arm = CellNames.of({"cell": "s", "method": "s", "aliases": ["s[rounds=3]"], "axes": {"rounds": 3.0}, "digest": "x"})
     assert arm.points == (("s", {}), ("s", {"rounds": "3"}), ("s", {"rounds": "3"}))
-    assert GridArm.of({"cell": "v"}) == GridArm("v")
-    assert [(arm.cell, arm.method) for arm in arms_of(["s[rounds=3]", "v", "v"])] == [("s[rounds=3]", "s"), ("v", "v")]
+    assert CellNames.of({"cell": "v"}) == CellNames("v")
+    assert [(arm.cell, arm.method) for arm in cells_of(["s[rounds=3]", "v", "v"])] == [("s[rounds=3]", "s"), ("v", "v")]
 
 
 def test_a_cell_wins_over_another_ones_other_name() -> None:
-    arms = (GridArm("a", "a", ("b",)), GridArm("b", "b"))
-    assert find_arm(arms, "b").cell == "b"
-    assert find_arm(arms[:1], "b").cell == "a"
+    arms = (CellNames("a", "a", ("b",)), CellNames("b", "b"))
+    assert find_cell(arms, "b").cell == "b"
+    assert find_cell(arms[:1], "b").cell == "a"
 
 
 @pytest.mark.parametrize(
@@ -55,19 +55,19 @@ def test_a_cell_wins_over_another_ones_other_name() -> None:
 )
 def test_a_name_that_means_none_or_several_is_refused(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        find_arm(GRID, name)
+        find_cell(GRID, name)
 
 
 def test_a_method_of_one_cell_is_that_cell() -> None:
-    assert find_arm((*GRID, GridArm("vote[team=five]", "vote")), "vote").cell == "vote[team=five]"
-    assert find_arm(GRID, "s[rounds=9.0, keep=mean]").cell == "s[keep=mean, rounds=9]"
+    assert find_cell((*GRID, CellNames("vote[team=five]", "vote")), "vote").cell == "vote[team=five]"
+    assert find_cell(GRID, "s[rounds=9.0, keep=mean]").cell == "s[keep=mean, rounds=9]"
 
 
 def test_levels_are_numbers_in_order_words_as_they_come_and_as_a_claim_orders_them() -> None:
     assert levels_of(GRID, part(), "rounds") == ("2", "9", "10")
     assert levels_of(GRID, part(), "keep") == ("median", "mean")
     assert levels_of(GRID, part(rounds=("9", "2.0")), "rounds") == ("9", "2")
-    mixed = tuple(GridArm(f"s[rounds={value}]", "s") for value in ("all", "10", "9"))
+    mixed = tuple(CellNames(f"s[rounds={value}]", "s") for value in ("all", "10", "9"))
     assert levels_of(mixed, part(), "rounds") == ("all", "10", "9")
 
 
@@ -95,7 +95,7 @@ def test_cells_of_a_point_by_what_is_left_open() -> None:
 )
 def test_an_axis_that_is_not_there_is_named_beside_those_that_are(method: str, axis: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        levels_of((*GRID, GridArm("vote", "vote")), part(method), axis)
+        levels_of((*GRID, CellNames("vote", "vote")), part(method), axis)
 
 
 def test_a_point_that_is_not_there_is_named_too() -> None:

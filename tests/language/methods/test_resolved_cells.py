@@ -1,15 +1,15 @@
-"""A spec's methods and the points of their grids, as arms."""
+"""A spec's methods and the points of their grids, as cells."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from cortexdsl.core import Keep, Match, NetworkX, Sparse
-from tests.language.sheets import SMALL, load_arms, problems
+from tests.language.sheets import SMALL, load_cells, problems
 
 
 def test_methods_in_their_order_each_before_its_points(tmp_path: Path) -> None:
-    found = load_arms(tmp_path, SMALL + "grid: {sparse: {keep: [mean, {top: 1}], recalibration: [none]}}\n")
+    found = load_cells(tmp_path, SMALL + "grid: {sparse: {keep: [mean, {top: 1}], recalibration: [none]}}\n")
     assert [arm.name for arm in found] == [
         "sparse",
         "sparse[keep=mean, recalibration=none]",
@@ -24,7 +24,7 @@ def test_methods_in_their_order_each_before_its_points(tmp_path: Path) -> None:
 
 
 def test_a_point_that_repeats_the_defaults_is_the_same_debate(tmp_path: Path) -> None:
-    base, point, _ = load_arms(tmp_path, SMALL + "grid: {sparse: {keep: [mean]}}\n")
+    base, point, _ = load_cells(tmp_path, SMALL + "grid: {sparse: {keep: [mean]}}\n")
     assert base.debate == point.debate
 
 
@@ -32,7 +32,7 @@ def test_a_list_of_grids(tmp_path: Path) -> None:
     text = (
         "grid:\n  - {method: full, vary: {rounds: [1, 2]}}\n  - {method: full, vary: {rounds: [2, 3], own: [latest]}}\n"
     )
-    names = [arm.name for arm in load_arms(tmp_path, SMALL + text)]
+    names = [arm.name for arm in load_cells(tmp_path, SMALL + text)]
     assert names == [
         "sparse", "full", "full[rounds=1]", "full[rounds=2]", "full[rounds=2, own=latest]",
         "full[rounds=3, own=latest]",
@@ -45,12 +45,12 @@ def test_teams_models_prompts_and_roles_as_axes(tmp_path: Path) -> None:
         "grid: {full: {team: [pair, everyone], models.small.skill: [0.9], prompts.revise: [my/r.j2],"
         " roles.debater: [everyone, [bob, cai]]}}\n"
     )
-    pair, bob, everyone, _ = load_arms(tmp_path, text)[2:]
+    pair, bob, everyone, _ = load_cells(tmp_path, text)[2:]
     assert [agent.name for agent in pair.agents] == ["ann", "ann-2"]
-    assert [agent.name for agent in everyone.debate.cast["debater"]] == ["ann", "bob", "cai", "dee"]
-    assert {agent.model.options["skill"] for agent in pair.debate.cast["debater"]} == {0.9}
+    assert [agent.name for agent in everyone.debate.role_agents["debater"]] == ["ann", "bob", "cai", "dee"]
+    assert {agent.model.options["skill"] for agent in pair.debate.role_agents["debater"]} == {0.9}
     assert pair.debate.steps["revise"].prompt == "my/r.j2"
-    assert [agent.name for agent in bob.debate.cast["debater"]] == ["bob", "cai"]
+    assert [agent.name for agent in bob.debate.role_agents["debater"]] == ["bob", "cai"]
 
 
 def test_two_words_of_one_model_vary_together(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_two_words_of_one_model_vary_together(tmp_path: Path) -> None:
         SMALL.replace("builtin/solver, skill: 0.55", "openai/x")
         + "grid: {full: {models.small.temperature: [0.9], models.small.top_p: [0.1], models.small.options.x: [1]}}\n"
     )
-    options = load_arms(tmp_path, text)[2].debate.cast["debater"][0].model.options
+    options = load_cells(tmp_path, text)[2].debate.role_agents["debater"][0].model.options
     assert options == {"temperature": 0.9, "top_p": 0.1, "x": 1}
 
 
@@ -71,7 +71,7 @@ def test_nested_axes_reach_into_a_setting(tmp_path: Path) -> None:
         "    schedule: [a, b]\n    decide: majority\n"
     )
     text = SMALL + "  own: {protocol: mine}\n" + protocol + "grid: {own: {keep.top: [1], graph.p: [0.5]}}\n"
-    point = load_arms(tmp_path, text)[-1]
+    point = load_cells(tmp_path, text)[-1]
     assert point.name == "own[keep.top=1, graph.p=0.5]"
     assert point.debate.steps["b"].hears == Sparse("confidence", Keep("top", 1))
     assert point.debate.steps["a"].hears == NetworkX("watts_strogatz_graph", {"k": 2, "p": 0.5})
@@ -82,7 +82,7 @@ def test_matches_name_the_cell_they_mean(tmp_path: Path) -> None:
         "  vote: {protocol: self-consistency, match: {tokens: 'sparse[keep={top: 1}]'}}\n"
         "grid: {sparse: {keep: [{top: 1}]}}\n"
     )
-    assert load_arms(tmp_path, text)[-1].match == Match("tokens", "sparse[keep=top-1]")
+    assert load_cells(tmp_path, text)[-1].match == Match("tokens", "sparse[keep=top-1]")
 
 
 def test_a_match_or_claim_of_a_point_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_pools_are_knowledge_entries(tmp_path: Path) -> None:
 
 def test_slugs_that_differ_in_case_alone_are_kept_apart(tmp_path: Path) -> None:
     text = SMALL + "grid: {full: {prompts.revise: [my/A.j2, my/a.j2]}}\n"
-    slugs = [arm.slug.casefold() for arm in load_arms(tmp_path, text)]
+    slugs = [arm.slug.casefold() for arm in load_cells(tmp_path, text)]
     assert len(set(slugs)) == len(slugs)
 
 
@@ -117,7 +117,7 @@ def test_methods_that_begin_alike_share_their_opening(tmp_path: Path) -> None:
     """Arms of a grid share calls only where their opening steps are equal."""
     text = SMALL + "  vote: {protocol: voting}\n  ring: {protocol: neighbor}\n"
     openings = {
-        (arm.debate.steps["answer"].prompt, arm.debate.steps["answer"].hears) for arm in load_arms(tmp_path, text)
+        (arm.debate.steps["answer"].prompt, arm.debate.steps["answer"].hears) for arm in load_cells(tmp_path, text)
     }
     assert len(openings) == 1
 
@@ -128,4 +128,4 @@ def test_a_count_that_binds_in_one_arm_or_that_a_shipped_protocol_writes_is_an_u
         "multi-llm, rounds: 2", "heter-mad, team: pair"
     )
     text += "teams: {pair: [ann, bob]}\ngrid: {sparse: {team: [pair, everyone]}}\n"
-    assert [arm.method for arm in load_arms(tmp_path, text)] == ["sparse", "sparse", "sparse", "full"]
+    assert [arm.method for arm in load_cells(tmp_path, text)] == ["sparse", "sparse", "sparse", "full"]
