@@ -13,9 +13,16 @@ Rounds count from 0 (the opening). Confidences lie in [0, 1].
 
 from cortexdsl.core.agents import FREE, Agent, BatchSettings, Model, Price, Rate, RateLimit
 from cortexdsl.core.answers import canonical_value, number_of, quantile, separated, trimmed_mean
-from cortexdsl.core.confidence import BY_VOTES, STATED, ConfidenceSource, DebateConfidence, DebateSource, Measure
+from cortexdsl.core.confidence import (
+    BY_VOTES,
+    FORMER_SOURCES,
+    STATED,
+    ConfidenceSource,
+    DebateConfidence,
+    DebateSource,
+    Measure,
+)
 from cortexdsl.core.costs import (
-    DEBATE_VERIFIER,
     NO_COSTS,
     NO_USAGE,
     VERIFIER,

@@ -46,7 +46,9 @@ STATED = Measure()
 """The reply states its confidence; no further calls."""
 
 
-DebateSource: TypeAlias = Literal["votes", "weighted", "linear", "log_odds", "verifier"]
+DebateSource: TypeAlias = Literal["votes", "weighted"]
+FORMER_SOURCES = ("linear", "log_odds", "verifier")
+"""Sources of the confidence of a debate in records of version 0.2.0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +59,10 @@ class DebateConfidence:
     ----------
     source : str
         `votes`: the share of the debaters' last answers that are the debate's. `weighted`: the same share of their
-        recalibrated confidences. `linear`, `log_odds`: the probabilities that debaters give to the answer, pooled.
-        `verifier`: the score of a model that is asked whether the answer is right.
-    verifier : Model or None
-        With `verifier`: the model that is asked; None: the model of the agent that gave the answer last.
-    prompt : str
-        With `verifier`: the template of its prompt.
+        recalibrated confidences.
     """
 
     source: DebateSource = "votes"
-    verifier: Model | None = None
-    prompt: str = ""
 
 
 BY_VOTES = DebateConfidence()

@@ -10,8 +10,7 @@ from typing import Any, Self
 from cortexdsl.core.types import EMPTY
 
 VERIFIER = "(verifier)"
-DEBATE_VERIFIER = "(verifier of the debate)"
-"""Keys of the models of verifiers in `DebateCosts.parameters`; not valid names of agents."""
+"""Key of the model of a verifier in `DebateCosts.parameters`; not a valid name of an agent."""
 
 
 def of_step(name: str) -> str:

@@ -297,16 +297,6 @@ class Debate:
         return tuple(turn for stage in self.stages for turn in stage.turns)
 
     @property
-    def own_asides(self) -> tuple[ProbeCall, ...]:
-        """The calls that measured how sure this debate is, without other stages."""
-        return () if self.confidence is None else self.confidence.asides
-
-    @property
-    def asides(self) -> tuple[ProbeCall, ...]:
-        """The calls of all stages that measured how sure a whole debate is."""
-        return tuple(aside for stage in self.stages for aside in stage.own_asides)
-
-    @property
     def own_answer(self) -> str | None:
         """The answer of this stage, whichever method answered in the end."""
         return self.answer if self.deferred is None else self.deferred.own

@@ -228,17 +228,14 @@ class Decide:
         With the last answer of a role: the rule that decides if the role gave no readable answer; `none`: no answer.
     share : float
         With `trimmed`: the share of the answers that is left out at each end, in [0, 0.5]; 0.5 is the median.
-    pool : str
-        With `pool`: how probabilities are pooled. If no debater states a confidence, the majority decides.
     """
 
-    rule: Literal["majority", "weighted", "first", "last", "vote", "trimmed", "pool"]
+    rule: Literal["majority", "weighted", "first", "last", "vote", "trimmed"]
     role: str | None = None
     fallback: Literal["confidence", "none"] = "confidence"
     weight: str = ""
     otherwise: Literal["majority", "weighted", "first", "none"] = "none"
     share: float = 0.0
-    pool: Literal["", "linear", "log_odds"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +301,7 @@ class Method:
     def models(self) -> tuple[Model, ...]:
         """The models that its debates call, each once; with those of the method that it hands questions on to."""
         speakers = [agent.model for role_agents in self.role_agents.values() for agent in role_agents]
-        verifiers = (self.confidence.verifier, self.debate_confidence.verifier)
-        verifier = [model for model in verifiers if model is not None]
+        verifier = [] if self.confidence.verifier is None else [self.confidence.verifier]
         as_written = [AS_WRITTEN] if any(step.said for step in self.steps.values()) else []
         of_steps = [
             step.model_of(agent) for step in self.steps.values() for agent in self.role_agents.get(step.role, ())

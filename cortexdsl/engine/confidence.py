@@ -131,12 +131,7 @@ async def _by_verifier(
     agent = {**view["agent"], "persona": None}
     text = ports.reader.without_confidence(reply.text)
     prompt = ports.render(measure.prompt, {**view, "agent": agent, "answer": answer, "text": text})
-    return await ask_verifier(Call(measure.verifier or call.model, prompt, call.seed, call.images), ports)
-
-
-async def ask_verifier(request: Call, ports: Ports) -> Measured:
-    """Ask a verifier for its score of a solution."""
-    verdict = await ports.ask(request)
+    verdict = await ports.ask(Call(measure.verifier or call.model, prompt, call.seed, call.images))
     reading = _read(verdict, ports, "review")
     asides = (_probe_call(verdict, reading),)
     score = reading.confidence

@@ -13,7 +13,6 @@ import numpy as np
 from cortexdsl.core import Decide, Floats, Method, Turn, canonical_value, number_of, trimmed_mean
 from cortexdsl.engine.methods import debating_agents, opens_round, players
 from cortexdsl.engine.name_values import Snapshot, agent_values, answer_codes
-from cortexdsl.engine.pooling import pooled
 from cortexdsl.engine.state import DebateState, names_turns, share_of_turn
 from cortexdsl.errors import DebateError
 from cortexdsl.expressions.evaluation import earlier_key, evaluate, parse, split_key
@@ -90,7 +89,7 @@ def numeric_decision(answers: Sequence[str | None], share: float) -> Decision:
 
 
 def vote(turns: Sequence[Turn], rule: Decide, chance: Chance) -> Decision:
-    """Take a majority or confidence-weighted vote, or pool probabilities.
+    """Take a majority or confidence-weighted vote.
 
     Unreadable answers abstain. A tie goes to the highest summed recalibrated confidence (to the most votes if
     confidences are the votes), then to a seeded draw.
@@ -100,14 +99,11 @@ def vote(turns: Sequence[Turn], rule: Decide, chance: Chance) -> Decision:
     turns : sequence of Turn
         The last answers.
     rule : Decide
-        `majority`, `weighted` or `pool`; with `fallback` `none` there is no answer if all of several voters differ.
+        `majority` or `weighted`; with `fallback` `none` there is no answer if all of several voters differ.
     chance : Chance
         Called only if a draw is needed.
     """
     counts, confidence = tally(turns)
-    if rule.rule == "pool" and (shares := pooled(rule.pool, turns)):
-        none = dict.fromkeys(shares, 0.0)  # of answers that a belief names and nobody gave
-        return _winner(shares, none | counts, none | counts, rule, chance)
     if not counts:
         return Decision(None)
     votes, other = (confidence, counts) if rule.rule == "weighted" else (counts, confidence)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from cortexdsl.core import (
     KEEP_TRUE,
@@ -14,9 +14,7 @@ from cortexdsl.core import (
     Agent,
     Choose,
     Debate,
-    DebateConfidence,
     Keep,
-    Measure,
     Method,
     Model,
     ProbeCall,
@@ -29,8 +27,6 @@ from cortexdsl.core import (
     TurnFilter,
 )
 from cortexdsl.errors import DebateError
-
-_Verified = TypeVar("_Verified", Measure, DebateConfidence)
 
 
 # ------------------------------------------------------------ schedule
@@ -176,12 +172,12 @@ def match_budget(method: Method, budget: Debate, unit: Literal["calls", "tokens"
     known in advance. Calls that measure confidences count for both methods, and so do those of the debates that the
     question was handed on to.
     """
-    calls = len(budget.asides) + sum(1 + len(turn.asides) for turn in budget.all_turns)
+    calls = sum(1 + len(turn.asides) for turn in budget.all_turns)
     draws = max(1, calls // (1 + method.confidence.calls))
     if unit == "tokens":
         opening = [_tokens_of(turn) for turn in budget.turns if turn.round == 0]
         mean = sum(opening) / max(1, len(opening))
-        spent = sum(map(_tokens, budget.asides)) + sum(map(_tokens_of, budget.all_turns))
+        spent = sum(map(_tokens_of, budget.all_turns))
         draws = round(spent / mean) if mean else draws
     return with_draws(method, draws)
 
@@ -213,12 +209,11 @@ def with_each_model(method: Method, change: Callable[[Model], Model]) -> Method:
 def with_all_models(method: Method, change: Callable[[Model], Model]) -> Method:
     """Return a method in which another model stands for each model: of agents, steps, verifiers, in all stages."""
 
-    def verified(measure: _Verified) -> _Verified:
-        return measure if measure.verifier is None else replace(measure, verifier=change(measure.verifier))
-
     def changed(stage: Method) -> Method:
-        whole, single = verified(stage.debate_confidence), verified(stage.confidence)
-        return replace(with_each_model(stage, change), confidence=single, debate_confidence=whole)
+        measure = stage.confidence
+        if measure.verifier is not None:
+            measure = replace(measure, verifier=change(measure.verifier))
+        return replace(with_each_model(stage, change), confidence=measure)
 
     return each_stage(method, changed)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from cortexdsl.core import NO_REPLY, Debate, Measured, Method, Reader, Reading, Reads, Step, Turn, belief_of
+from cortexdsl.core import NO_REPLY, Debate, Method, Reader, Reading, Reads, Step, Turn, belief_of
 from cortexdsl.engine.confidence import recalibrate
-from cortexdsl.engine.debate_confidence import computed_confidence
+from cortexdsl.engine.debate_confidence import debate_confidence
 from cortexdsl.engine.decisions import answers_of, decide, last_of
 from cortexdsl.engine.methods import debating_agents
 from cortexdsl.engine.seeds import seeded_random
@@ -125,22 +125,13 @@ def reread_debate(debate: Debate, method: Method, reader: Reader, *, seed: int, 
     again = replace(debate, turns=turns, answer=decision.answer, votes=decision.votes, was_tied=decision.was_tied)
     if debate.confidence is not None:
         given = last_of(answers_of(last, turns, voters))
-        again = replace(again, confidence=_reread_confidence(debate, decision.answer, given))
+        measured = debate_confidence(method.debate_confidence.source, decision.answer, given)
+        again = replace(again, confidence=measured)
     if debate.deferred is None or method.defer is None:
         return again
     other = reread_debate(debate.deferred.debate, method.defer.method, reader, seed=seed, replicate=replicate)
     deferred = replace(debate.deferred, own=decision.answer, debate=other)
     return replace(again, answer=other.answer, deferred=deferred)
-
-
-def _reread_confidence(debate: Debate, answer: str | None, last: Sequence[Turn]) -> Measured | None:
-    """Return how sure a debate is by what is read now; a verifier judged the answer that was read then."""
-    measured = debate.confidence
-    if measured is None or measured.source != "verifier":
-        return measured and computed_confidence(measured.source, answer, last)
-    if answer == debate.own_answer:
-        return measured
-    return replace(measured, confidence=None, unmeasured=REREAD)
 
 
 def method_at_end(debate: Debate, method: Method) -> Method:

@@ -21,7 +21,6 @@ from cortexdsl.core import (
     NO_REPLY,
     NOTHING,
     STATED,
-    VERIFIER,
     Ablation,
     Agent,
     Call,
@@ -47,7 +46,7 @@ from cortexdsl.core import (
 from cortexdsl.engine.ablation import without_agents, without_edges, without_heard
 from cortexdsl.engine.concurrency import gather_all, yield_to_others
 from cortexdsl.engine.confidence import measure_confidence, recalibrate
-from cortexdsl.engine.debate_confidence import measure_debate
+from cortexdsl.engine.debate_confidence import debate_confidence
 from cortexdsl.engine.decisions import answers_of, decide, last_of
 from cortexdsl.engine.messages import QuotedTurns, View, build_view, length_of_question, select_turns
 from cortexdsl.engine.methods import (
@@ -156,7 +155,7 @@ class _Run:
         decision = decide(
             self.method_after_removal, self.state.turns, self.state.remaining, lambda: self._chance("tie")
         )
-        confidence = await self._confidence(decision.answer)
+        confidence = self._confidence(decision.answer)
         deferred = await self._hand_on(decision.answer, confidence)
         is_regular = self.state.all_answered_every_round(self.ablation.agents)
         return Debate(
@@ -193,18 +192,13 @@ class _Run:
             method, other.question, other.ports, self.seed, self.replicate, given, NOTHING, through
         ).turns()
 
-    async def _confidence(self, answer: str | None) -> Measured | None:
+    def _confidence(self, answer: str | None) -> Measured | None:
         """Return how sure the debate is, if that is not known from its votes alone or decides whether it answers."""
         measure = self.method.debate_confidence
         if measure == BY_VOTES and self.method.defer is None:
             return None
         last = last_of(answers_of(self.method_after_removal, self.state.turns, self.state.remaining))
-        seed = call_seed(self.seed, self.replicate, self.question.id, VERIFIER, 0)
-
-        def model_of(turn: Turn) -> Model:
-            return self.method.steps[turn.step].model_of(self.agents[turn.speaker])
-
-        return await measure_debate(measure, answer, self.state.turns, last, model_of, self.question, seed, self.ports)
+        return debate_confidence(measure.source, answer, last)
 
     async def _hand_on(self, answer: str | None, confidence: Measured | None) -> Deferred | None:
         """Let the stronger method answer if the debate is not sure enough, or its confidence is unknown."""

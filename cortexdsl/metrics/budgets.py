@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 
-from cortexdsl.core import DEBATE_VERIFIER, VERIFIER, Debate, Model, ProbeCall, Turn, in_stage, of_step
+from cortexdsl.core import VERIFIER, Debate, Model, ProbeCall, Turn, in_stage, of_step
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.metrics.view import DebateView
 
@@ -59,12 +59,8 @@ def depth(view: DebateView) -> float:
 
 
 def chain_of_stages(debate: Debate, length: Callable[[Turn | ProbeCall], float]) -> float:
-    """Return the length of the longest chain of calls of a debate and of those that its question was handed on to.
-
-    Calls that measure how sure a whole debate is follow its last turn.
-    """
-    measured = sum(max((length(aside) for aside in stage.own_asides), default=0.0) for stage in debate.stages)
-    return measured + sum(longest_chain(stage.turns, length) for stage in debate.stages)
+    """Return the length of the longest chain of calls of a debate and of those that its question was handed on to."""
+    return sum(longest_chain(stage.turns, length) for stage in debate.stages)
 
 
 def longest_chain(turns: Iterable[Turn], length: Callable[[Turn | ProbeCall], float]) -> float:
@@ -92,8 +88,6 @@ def _calls_with_sizes(view: DebateView) -> Iterator[tuple[Turn | ProbeCall, floa
             other = parameters.get(in_stage(number, VERIFIER), own) if is_verified else own
             for aside in turn.asides:
                 yield aside, other
-        for aside in stage.own_asides:
-            yield aside, parameters.get(in_stage(number, DEBATE_VERIFIER), _of_solution(stage, sizes))
 
 
 def _size(model: Model | None, turn: Turn, parameters: Mapping[str, float | None], number: int) -> float | None:
@@ -102,12 +96,6 @@ def _size(model: Model | None, turn: Turn, parameters: Mapping[str, float | None
         return None if model is None else 0.0
     keys = (in_stage(number, of_step(turn.step)), in_stage(number, turn.speaker))
     return next((parameters[key] for key in keys if key in parameters), model.parameters)
-
-
-def _of_solution(debate: Debate, sizes: Mapping[int, float | None]) -> float | None:
-    """Return the parameters of the model that judged a debate as its own verifier: that of the last such answer."""
-    given = (turn for turn in reversed(debate.turns) if turn.reads == "answer" and turn.answer == debate.own_answer)
-    return next((sizes[turn.turn] for turn in given), None)
 
 
 def _operations(parameters: float | None, tokens: int | None) -> float | None:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from cortexdsl.core import Floats, Turn
-from cortexdsl.engine.pooling import share_of_votes
+from cortexdsl.engine.debate_confidence import share_of_votes
 from cortexdsl.metrics.view import DebateView, last_answers
 from cortexdsl.stats.tables.calibration import BINS, bin_of
 

@@ -40,9 +40,8 @@ def calls_of(turns: Iterable[Turn]) -> Iterator[Turn | ProbeCall]:
 
 
 def debate_calls(debate: Debate) -> Iterator[Turn | ProbeCall]:
-    """Yield all calls of a debate: those of its turns, those that measured how sure it is, and those of all stages."""
+    """Yield all calls of a debate: those of its turns, and of the turns of all stages."""
     yield from calls_of(debate.all_turns)
-    yield from debate.asides
 
 
 def total(turns: Iterable[Turn], kind: TokenKind) -> float | None:
@@ -126,7 +125,7 @@ def _extra(view: DebateView) -> list[Turn | ProbeCall]:
     debate, debaters = view.debate, set(view.debaters)
     turns = [turn for turn in debate.turns if turn.speaker not in debaters]
     further = [turn for stage in debate.stages[1:] for turn in stage.turns]
-    return [*calls_of((*turns, *further)), *debate.asides]
+    return list(calls_of((*turns, *further)))
 
 
 def _per_debater(view: DebateView, kind: TokenKind) -> float | None:
@@ -152,8 +151,7 @@ def unanswered(view: DebateView) -> float:
 def failures(view: DebateView) -> float:
     """Calls that brought no words: refused, filtered, beyond the context window."""
     turns = view.debate.all_turns
-    asides = (*view.debate.asides, *(aside for turn in turns for aside in turn.asides))
-    measuring = sum((aside.unread or "").startswith(NO_REPLY) for aside in asides)
+    measuring = sum((aside.unread or "").startswith(NO_REPLY) for turn in turns for aside in turn.asides)
     return float(sum(turn.text == "" and turn.unparsed is not None for turn in turns) + measuring)
 
 

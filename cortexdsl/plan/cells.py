@@ -41,7 +41,7 @@ def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str]
 def templates_of(method: Method) -> list[str]:
     """Return the templates of a method, and of the one that it hands questions on to."""
     named = [prompt for step in method.steps.values() for prompt in step.prompts]
-    named += filter(None, (method.confidence.prompt, method.debate_confidence.prompt))
+    named += [method.confidence.prompt] if method.confidence.prompt else []
     return named + (templates_of(method.defer.method) if method.defer else [])
 
 

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import (
-    DEBATE_VERIFIER,
     VERIFIER,
     Cell,
     Family,
@@ -187,10 +186,9 @@ class Plan:
         """Return the parameters that agents, steps with a model, and verifiers of a cell use for a token."""
         sizes: dict[str, float | None] = {}
         for number, stage in enumerate(stages_of(cell.debate)):
-            verifiers = {VERIFIER: stage.confidence.verifier, DEBATE_VERIFIER: stage.debate_confidence.verifier}
-            models = {agent.name: agent.model for role_agents in stage.role_agents.values() for agent in role_agents}
+            models = {agent.name: agent.model for cast in stage.role_agents.values() for agent in cast}
             models |= {of_step(step.name): step.model for step in stage.steps.values() if step.model is not None}
-            models |= {name: model for name, model in verifiers.items() if model is not None}
+            models |= {VERIFIER: stage.confidence.verifier} if stage.confidence.verifier is not None else {}
             sizes |= {in_stage(number, name): parameters_per_token(model) for name, model in models.items()}
         return sizes
 

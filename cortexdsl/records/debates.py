@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, get_args
 
 from cortexdsl.checksums import LineState, line_state, with_checksum, write_lines
-from cortexdsl.core import Agent, ConfidenceSource, Debate, DebateSource, Graph, Measured, Model, Turn
+from cortexdsl.core import FORMER_SOURCES, Agent, ConfidenceSource, Debate, DebateSource, Graph, Measured, Model, Turn
 from cortexdsl.errors import RecordError
 from cortexdsl.records.matrices import (
     factors_from_json,
@@ -26,7 +26,7 @@ from cortexdsl.records.matrices import (
     numbers_from_json,
     numbers_to_json,
 )
-from cortexdsl.typed_json import Codec, FieldError, integer, mapping, number, read_at
+from cortexdsl.typed_json import Codec, FieldError, integer, mapping, number, read_at, text
 
 SCHEMA_VERSION = 6
 NEWEST_SINCE = 6
@@ -280,7 +280,7 @@ def _check_debate(debate: Debate) -> None:
             wrong = FieldError(f"is {turn.turn}: turns are numbered from 0 in their order").inside("turn")
             raise wrong.inside(place).inside("turns")
     if debate.confidence is not None:
-        read_at("confidence", partial(_check_source, get_args(DebateSource)), debate.confidence)
+        read_at("confidence", partial(_check_source, (*get_args(DebateSource), *FORMER_SOURCES)), debate.confidence)
 
 
 _GRAPH_CODEC = Codec(
@@ -299,6 +299,7 @@ _CODEC: Codec = Codec(
         Agent: (_agent_to_json, _agent_from_json),
         Model: (_model_to_json, _model_from_json),
         Graph: (_graph_to_json, partial(_GRAPH_CODEC.read, Graph)),
+        "Measured.source": (str, text),
         "Debate.votes": (lambda votes: {answer: float(votes[answer]) for answer in sorted(votes)}, mapping(number)),
         "Debate.step_models": (
             lambda models: {step: _model_to_json(models[step]) for step in sorted(models)},

@@ -87,8 +87,8 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "Keys of choices and decisions",
         "These are the values of `decide` in a protocol, the keys of a `choose` item, and the values of `keep`.",
         (
-            "values of decide", "LastForm", "RoleAnswerForm", "MajorityForm", "WeightedForm", "VoteText", "BallotForm",
-            "TrimmedForm", "PoolForm", "ChooseText", "values of keep", "TopForm", "DropBottomForm", "AboveForm",
+            "values of decide", "LastForm", "MajorityForm", "WeightedForm", "VoteText", "BallotForm",
+            "TrimmedForm", "ChooseText", "values of keep", "TopForm", "DropBottomForm", "AboveForm",
         ),
     ),
     "training": KeyPage(

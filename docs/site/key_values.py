@@ -110,10 +110,6 @@ VALUES: Mapping[str, Values] = {
         {
             "`votes`": "the share of the debaters whose last answer is the answer of the debate.",
             "`weighted`": "the same share, with each debater weighted by its recalibrated confidence.",
-            "`linear`": "the mean of the probabilities that the debaters give to the answer.",
-            "`log_odds`": "the mean of the log odds of these probabilities, as a probability.",
-            "`verifier`": "a score for the last solution with the answer of the debate. The model of the agent that "
-            "wrote the solution gives the score.",
         },
     ),
     "loss": Values(

@@ -1,23 +1,22 @@
-"""How sure a debate is: pools and shares by hand, a verifier of the whole, and questions that are handed on."""
+"""How sure a debate is: shares by hand, and questions that are handed on."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from cortexdsl.core import Debate, DebateConfidence, Decide, Defer, Everyone, Method, Model, Turn
-from cortexdsl.engine.debate_confidence import NO_CONFIDENCE, computed_confidence
+from cortexdsl.core import Debate, DebateConfidence, DebateSource, Defer, Measured, Method, ProbeCall, Turn
+from cortexdsl.engine.debate_confidence import NO_CONFIDENCE
+from cortexdsl.engine.debate_confidence import debate_confidence as confidence_of
 from cortexdsl.engine.methods import stages_of
-from cortexdsl.engine.pooling import linear_pool, log_odds_pool, pooled
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.engine.run import run_debate
 from cortexdsl.metrics import budgets, replies
-from cortexdsl.metrics.calibration import brier_debate, debate_confidence, deferred
+from cortexdsl.metrics.calibration import debate_confidence, deferred
 from cortexdsl.metrics.view import view_debate
 from cortexdsl.records import Header, Record, debate_to_json, record_from_json
 from cortexdsl.records.text import transcript_text
@@ -25,20 +24,16 @@ from cortexdsl.records.text import transcript_text
 from .stage import QUESTION, Stage, StagedReader, method
 
 
-def last(*given: tuple[str | None, float | None], beliefs: dict[int, dict[str, float]] | None = None) -> list[Turn]:
+def last(*given: tuple[str | None, float | None]) -> list[Turn]:
     """The last answers of debaters, with their confidences."""
-    stated = beliefs or {}
     return [
-        Turn(
-            k, 0, 0, "answer", "answer", f"agent{k}", None, (), (), "", answer, None, confidence, confidence, 1, 1, "",
-            beside={"belief": json.dumps(stated[k])} if k in stated else {},
-        )
+        Turn(k, 0, 0, "answer", "answer", f"agent{k}", None, (), (), "", answer, None, confidence, confidence, 1, 1, "")
         for k, (answer, confidence) in enumerate(given)
-    ]  # fmt: skip
+    ]
 
 
-def sure(source: str, answer: str | None, turns: list[Turn]) -> float | None:
-    return computed_confidence(source, answer, turns).confidence
+def sure(source: DebateSource, answer: str | None, turns: list[Turn]) -> float | None:
+    return confidence_of(source, answer, turns).confidence
 
 
 THREE = last(("A", 0.9), ("A", 0.6), ("B", 0.8))
@@ -53,43 +48,16 @@ def test_shares_of_votes_and_of_confidences() -> None:
     assert sure("weighted", "A", unread) == pytest.approx(1.5 / 2.3)
 
 
-def test_the_linear_pool_by_hand() -> None:
-    """B's agent leaves .2, half of it to A and half to an answer that nobody names: (.9 + .6 + .1) / 3."""
-    assert sure("linear", "A", THREE) == pytest.approx((0.9 + 0.6 + 0.1) / 3)
-    assert pooled("linear", THREE) == pytest.approx({"A": 1.6 / 3, "B": (0.05 + 0.2 + 0.8) / 3})
-    assert sure("linear", "A", last(("A", 0.9), ("A", 0.5))) == pytest.approx(0.7)  # the rest is nobody's
-
-
-def test_the_pool_of_log_odds_is_the_geometric_mean_of_odds() -> None:
-    """Odds of .9, .6 and .1 are 9, 3/2 and 1/9; their geometric mean is (3/2)^(1/3)."""
-    odds = 1.5 ** (1 / 3)
-    assert sure("log_odds", "A", THREE) == pytest.approx(odds / (1 + odds))
-    assert log_odds_pool([0.5, 0.5]) == pytest.approx(0.5)
-    assert log_odds_pool([1.0, 0.5]) == pytest.approx(math.sqrt(99) / (1 + math.sqrt(99)))  # 1 counts as .99
-    assert linear_pool([1.0, 0.5]) == 0.75
-
-
-def test_a_belief_says_the_probability_of_every_answer() -> None:
-    """The second agent finds B nearly as probable; the third names C, which is in the pool, too."""
-    turns = last(("A", 0.9), ("A", 0.5), ("B", 0.8), beliefs={1: {"A": 0.5, "B": 0.45}, 2: {"B": 0.8, "C": 0.1}})
-    # The first agent's .1 is shared by B, C and an answer that nobody names.
-    assert pooled("linear", turns) == pytest.approx({
-        "A": (0.9 + 0.5 + 0) / 3, "B": (0.1 / 3 + 0.45 + 0.8) / 3, "C": (0.1 / 3 + 0 + 0.1) / 3
-    })  # fmt: skip
-
-
 def test_without_confidences_or_an_answer() -> None:
     """No answer: nothing to be sure of. No confidence: unknown, with the reason. Votes need none."""
     silent = last(("A", None), ("A", None))
-    for source in ("weighted", "linear", "log_odds"):
-        found = computed_confidence(source, "A", silent)
-        assert (found.confidence, found.unmeasured) == (None, NO_CONFIDENCE)
+    found = confidence_of("weighted", "A", silent)
+    assert (found.confidence, found.unmeasured) == (None, NO_CONFIDENCE)
     assert sure("votes", "A", silent) == 1.0
-    assert sure("linear", None, THREE) == 0.0
+    assert sure("weighted", None, THREE) == 0.0
 
 
 ANSWER: dict[str, Any] = {"answer": {}}
-TALK: dict[str, Any] = {"answer": {}, "revise": {"hears": Everyone()}}
 
 
 def run(staged: Method, stage: Stage) -> Debate:
@@ -98,50 +66,6 @@ def run(staged: Method, stage: Stage) -> Debate:
 
 def grade(question: str, answer: str | None) -> float:
     return float(answer == "42")
-
-
-@pytest.mark.parametrize(("pool", "answer"), [("linear", "7"), ("log_odds", "7")])
-def test_a_debate_is_decided_by_pooled_probabilities(pool: Any, answer: str) -> None:
-    """One agent is nearly certain and two hardly are: 42 has two votes, and less probability than 7."""
-    stage = Stage({"answer:a0": "42|0.4", "answer:b0": "42|0.35", "answer:c0": "7|0.99"})
-    debate = run(method(ANSWER, ["answer"], decide=Decide("pool", pool=pool)), stage)
-    assert debate.answer == answer
-    if pool == "linear":
-        assert debate.votes == pytest.approx({"42": 0.755 / 3, "7": (0.3 + 0.325 + 0.99) / 3})
-    silent = Stage({"answer:a0": "42|-", "answer:b0": "42|-", "answer:c0": "7|-"})
-    assert run(method(ANSWER, ["answer"], decide=Decide("pool", pool=pool)), silent).answer == "42"
-
-
-def test_a_verifier_scores_the_answer_of_the_debate() -> None:
-    """One call after the decision, about the latest solution with the debate's answer; it counts and has a record."""
-    judge = Model("judge", "fake/judge", parameters=70e9)
-    stage = Stage({"answer:c0": "7|0.9", "verify:b0": "right|0.3"})
-    how = DebateConfidence("verifier", judge, "verify")
-    debate = run(method(ANSWER, ["answer"], debate_confidence=how), stage)
-    assert [call.model.name for call in stage.calls] == ["a", "b", "c", "judge"]
-    assert stage.views["verify:b0"]["text"].startswith("answer:b0|42")
-    measured = debate.confidence
-    assert measured is not None
-    assert (measured.source, measured.confidence, len(measured.asides)) == ("verifier", 0.3, 1)
-    view = view_debate(debate, grade)
-    assert replies.calls(view) == 4.0
-    assert replies.extra_calls(view) == 1.0
-    assert budgets.depth(view) == 2.0
-    assert debate_confidence(view) == 0.3
-    assert brier_debate(view) == pytest.approx(0.49)
-
-    # Another answer is read: the verifier did not judge it.
-    class Other(StagedReader):
-        def read(self, reads: Any, text: str) -> Any:
-            found = super().read(reads, text)
-            return replace(found, value="5") if found.value == "42" else found
-
-    staged = method(ANSWER, ["answer"], debate_confidence=how)
-    again = reread_debate(debate, staged, Other(), seed=0, replicate=1)
-    assert again.answer == "5"
-    assert again.confidence is not None
-    assert again.confidence.confidence is None
-    assert reread_debate(debate, staged, StagedReader(), seed=0, replicate=1) == debate
 
 
 def handing_on(below: float, **settings: Any) -> Method:
@@ -181,7 +105,7 @@ def test_a_sure_debate_answers_itself_and_the_threshold_is_enough() -> None:
 
 def test_an_unknown_confidence_hands_on() -> None:
     script = {**UNSURE, "answer:a0": "7|-", "answer:b0": "7|-", "answer:c0": "7|-"}
-    staged = handing_on(0.1, debate_confidence=DebateConfidence("linear"))
+    staged = handing_on(0.1, debate_confidence=DebateConfidence("weighted"))
     assert run(staged, Stage(script)).answer == "42"
 
 
@@ -199,11 +123,11 @@ def test_a_chain_of_methods() -> None:
     eve = method({"end": {"role": "judge", "prompt": "end"}}, ["end"], {"judge": "eve"})
     dan = replace(
         method({"think": {"role": "solver", "prompt": "think"}}, ["think"], {"solver": "dan"}),
-        debate_confidence=DebateConfidence("linear"),
+        debate_confidence=DebateConfidence("weighted"),
         defer=Defer(0.9, "eve", eve),
     )
     staged = method(ANSWER, ["answer"], defer=Defer(1.0, "dan", dan))
-    debate = run(staged, Stage({**UNSURE, "end:eve0": "41|0.9"}))
+    debate = run(staged, Stage({**UNSURE, "think:dan0": "42|-", "end:eve0": "41|0.9"}))
     assert debate.answer == "41"
     assert [stage.own_answer for stage in debate.stages] == ["7", "42", "41"]
     assert [model.name for model in staged.models] == ["a", "b", "c", "dan", "eve"]
@@ -230,3 +154,14 @@ def test_a_transcript_shows_both_debates() -> None:
     assert "not sure enough (below 0.8): handed on to expert" in text
     assert text.index("answer: 7") < text.index("══ expert") < text.index("answer: 42")
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_records_of_0_2_0_with_pooled_and_verified_confidences_are_read() -> None:
+    """Debates have no such sources any more, but their records stay readable."""
+    header = Header("x", "data", "small", 1)
+    debate = run(handing_on(0.8), Stage(UNSURE))
+    asides = (ProbeCall("c9", "right", None, 40, 9),)
+    for measured in (Measured("log_odds", 0.4), Measured("verifier", 0.3, None, asides)):  # type: ignore[arg-type]
+        old = Record(header, replace(debate, confidence=measured))
+        assert record_from_json(debate_to_json(old.debate, header)) == old
+    assert "confidence of the debate: 0.30 by a verifier" in transcript_text(old, 80)

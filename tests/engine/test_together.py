@@ -15,6 +15,7 @@ from cortexdsl.core import (
     DebateCosts,
     Defer,
     Everyone,
+    Measure,
     Method,
     Model,
     Ports,
@@ -87,13 +88,11 @@ def test_a_further_reply_states_its_confidence_as_the_opening_does() -> None:
 
 
 # ------------------------------------------------------------ models of steps
-def test_the_model_of_a_step_judges_the_debate_that_it_answered_and_is_what_its_calls_compute_with() -> None:
-    """Three answers of 7e9 parameters, three revisions and a verification of 70e9; a call writes 10 tokens."""
-    verified = debating({"model": LARGE}, debate_confidence=DebateConfidence("verifier", None, "verify"))
+def test_the_model_of_a_step_is_what_its_calls_compute_with() -> None:
+    """Three answers of 7e9 parameters and three revisions of 70e9; a call writes 10 tokens."""
     stage = Stage()
-    stage.script = {"verify:a1": "0.9|0.9", "verify:b1": "0.9|0.9", "verify:c1": "0.9|0.9"}
-    debate = run(verified, stage)
-    assert [call.model.name for call in stage.calls] == ["a", "b", "c", *["large"] * 4]
+    debate = run(debating({"model": LARGE}), stage)
+    assert [call.model.name for call in stage.calls] == ["a", "b", "c", *["large"] * 3]
     sizes = DebateCosts(parameters={of_step("revise"): 70e9})
     small, large = list(debate_calls(debate))[:3], list(debate_calls(debate))[3:]
     tokens = [
@@ -110,8 +109,7 @@ def test_the_model_of_a_step_judges_the_debate_that_it_answered_and_is_what_its_
 
 def test_a_change_of_models_reaches_agents_steps_verifiers_and_the_method_that_is_handed_questions() -> None:
     verifier = Model("v", "fake/v")
-    whole = DebateConfidence("verifier", verifier, "verify")
-    inner = replace(debating({"model": LARGE}), debate_confidence=whole)
+    inner = replace(debating({"model": LARGE}), confidence=Measure("verifier", verifier=verifier, prompt="verify"))
     changed = with_all_models(handing(inner, inner), lambda model: replace(model, model="fake/other"))
     assert {model.model for model in changed.models} == {"fake/other"}
 
@@ -139,10 +137,9 @@ def test_a_method_that_hands_questions_on_has_the_wordings_of_the_other_one() ->
     assert sure.wording == unsure.wording == unsure.deferred.debate.wording != 0
 
 
-def test_debates_to_learn_from_are_not_handed_on_and_not_verified() -> None:
-    verified = replace(ACC, debate_confidence=DebateConfidence("verifier", None, "verify"))
+def test_debates_to_learn_from_are_not_handed_on() -> None:
     seen = []
-    for each in (ACC, handing(verified, EXPERT)):
+    for each in (ACC, handing(ACC, EXPERT)):
         stage = Stage()
         asyncio.run(trajectory(each, QUESTION, stage.ports(), GUIDES, role="actor", samples=1, seed=1))
         seen.append([call.messages for call in stage.calls])
@@ -152,11 +149,11 @@ def test_debates_to_learn_from_are_not_handed_on_and_not_verified() -> None:
 # ------------------------------------------------------------ all at once
 @pytest.mark.parametrize("kind", ["own", "shuffled", "same_length"])
 def test_a_record_with_all_of_them_is_read_as_it_was_written(kind: str) -> None:
-    """Placebo, model of a step, wordings, belief, verifier, and a question handed on to such a method again."""
+    """Placebo, model of a step, wordings, belief, and a question handed on to such a method again."""
     inner = debating(
         {"placebo": kind, "model": LARGE, "sampling": {"temperature": 0.5}, **VARIANTS},
         {"beside": ("belief",)},
-        debate_confidence=DebateConfidence("log_odds"),
+        debate_confidence=DebateConfidence("weighted"),
     )
     given = {
         role: tuple(replace(agent, given={"trust": 0.5}) for agent in role_agents)
@@ -166,7 +163,9 @@ def test_a_record_with_all_of_them_is_read_as_it_was_written(kind: str) -> None:
         replace(inner, role_agents=given),
         replace(inner, role_agents={"debater": (Agent("e", LARGE), *given["debater"])}),
     )
-    debate = run(whole, Believing({"answer:a0": "one two|0.5", "answer:b0": "2|0.5"}))
+    debate = run(
+        whole, Believing({"answer:a0": "one two|0.5", "answer:b0": "2|0.5", "one:b1": "3|0.5", "two:b1": "3|0.5"})
+    )
     header = Header("e", "d", "c", 1)
     assert debate.deferred is not None
     assert debate.wording

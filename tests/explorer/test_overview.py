@@ -113,7 +113,7 @@ def test_a_debate_shows_who_was_chosen() -> None:
 
 def test_a_question_that_was_handed_on_shows_both_debates_and_which_one_answered() -> None:
     first, second = (record.debate for record in (records("full")[0], records("sparse")[0]))
-    unsure = Measured("linear", 0.4)
+    unsure = Measured("weighted", 0.4)
     own = first.answer
     whole = replace(
         first, answer="42", confidence=unsure, deferred=Deferred("sparse", 0.8, own, replace(second, answer="42"))

@@ -25,7 +25,7 @@ teams: {small: [a, b, c]}
 methods:
   vote: {protocol: multi-llm, team: small, rounds: 1}
   expert: {protocol: cot, agents: [d]}
-  handing: {like: vote, debate_confidence: linear, defer: {below: 0.7, to: expert}}
+  handing: {like: vote, debate_confidence: weighted, defer: {below: 0.7, to: expert}}
   beliefs: {protocol: believing, team: small}
 protocols:
   believing:
@@ -33,7 +33,7 @@ protocols:
       answer: {role: debater, reads: belief, prompt: common/belief.j2}
       revise: {role: debater, hears: {sparse: {weight: 1 - belief, keep: {top: 1}}}, prompt: multi-llm/revise.j2}
     schedule: [answer, revise]
-    decide: {pool: linear}
+    decide: weighted
 analysis: {metrics: [accuracy, deferred, debate_confidence, brier_debate, aurac_debate, dollars]}
 hypotheses: ["risk_at_80(handing) < 0.9", "aurac_debate(vote) < 1"]
 """
@@ -99,7 +99,7 @@ def test_the_metrics_are_in_the_tables(results: Path, scores: pd.DataFrame) -> N
     assert verdicts["estimate"].iloc[1] == pytest.approx(metrics["vote", "aurac_debate"])
 
 
-def test_beliefs_are_read_weigh_edges_and_are_pooled(records: dict[str, dict[str, Record]]) -> None:
+def test_beliefs_are_read_and_weigh_edges(records: dict[str, dict[str, Record]]) -> None:
     """All solvers' distributions can be read; an edge weighs what its listener finds improbable of its speaker."""
     for record in records["beliefs"].values():
         opening = {turn.speaker: turn for turn in record.debate.turns if turn.round == 0}

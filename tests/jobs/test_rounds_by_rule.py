@@ -13,7 +13,7 @@ from tests.jobs.experiment import run_jobs, write_spec
 RULES = {
     "majority": "majority", "weighted": "weighted", "first": "first", "median": "median",
     "trimmed": "{trimmed: 0.2}", "of-a-debater": "{last: debater}", "all-rounds": "{vote: last + 1}",
-    "late": "{vote: confidence * (round + 1)}", "linear": "{pool: linear}", "odds": "{pool: log_odds}",
+    "late": "{vote: confidence * (round + 1)}",
     "none": "{majority: {fallback: none}}",
 }  # fmt: skip
 SPEC = """\

@@ -273,7 +273,7 @@ def test_a_trained_model_speaks_in_steps_verifies_and_answers_handed_on_question
 
 MEETING = """\
   stepping: {protocol: rethinking, agents: [a]}
-  verified: {protocol: cot, agents: [a], debate_confidence: {verifier: actor}}
+  verified: {protocol: cot, agents: [a], confidence: {verifier: actor}}
   handing: {protocol: cot, agents: [a], defer: {below: 0.9, to: trained}}
 protocols:
   rethinking:

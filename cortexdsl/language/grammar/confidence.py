@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from cortexdsl.core import PlaceboKind
-from cortexdsl.language.grammar.entries import Name, OneOf, Share, StrictEntry, Text, Variable, Whole
+from cortexdsl.language.grammar.entries import Name, OneOf, Share, StrictEntry, Text, Variable, Whole, invalid
 
 SAMPLES = 5
 """Number of further replies for `consistency` without a number."""
@@ -35,10 +35,22 @@ ConfidenceText: TypeAlias = Annotated[
 ]
 
 
-DebateConfidenceWord: TypeAlias = Literal["votes", "weighted", "linear", "log_odds", "verifier"]
+FORMER_DEBATE_CONFIDENCE = ("linear", "log_odds", "verifier")
+
+
+def _refuse_former(value: Any) -> Any:
+    """Refuse the words of earlier versions with what to write instead."""
+    word = next(iter(value), "") if isinstance(value, dict) else value
+    if word in FORMER_DEBATE_CONFIDENCE:
+        remedy = "write weighted, or leave the key out: votes"
+        if word == "verifier":
+            remedy += "; confidence: verifier measures each answer"
+        raise invalid(f"{word} is no longer a source of the confidence of a debate", remedy)
+    return value
+
+
 DebateConfidenceText: TypeAlias = Annotated[
-    DebateConfidenceWord | VerifierForm,
-    OneOf(),
+    Literal["votes", "weighted"], BeforeValidator(_refuse_former, json_schema_input_type=Literal["votes", "weighted"])
 ]
 
 

@@ -225,23 +225,17 @@ class TrimmedForm(StrictEntry):
     )
 
 
-class PoolForm(VoteText):
-    """`{pool: linear}`: the answer with the highest pooled probability."""
-
-    example: ClassVar[str] = "{pool: linear}"
-
-    fallback: Annotated[Fallback | Setting, OneOf()] = Field(
-        "confidence", description=f"How a tie is decided. {_DEBATERS} {_NONE}"
-    )
-    pool: Annotated[Literal["linear", "log_odds"] | Setting, OneOf()] = Field(
-        description="linear: the mean of the debaters' probabilities. log_odds: the mean of their log odds."
-    )
+def _refuse_pool(value: Any) -> Any:
+    if isinstance(value, dict) and "pool" in value:
+        raise invalid("decisions no longer pool probabilities", "write decide: weighted, which sums confidences")
+    return value
 
 
 DecideWord: TypeAlias = Literal["majority", "weighted", "first", "median"]
 DecideText: TypeAlias = Annotated[
-    DecideWord | Setting | LastForm | MajorityForm | WeightedForm | BallotForm | TrimmedForm | PoolForm,
+    DecideWord | Setting | LastForm | MajorityForm | WeightedForm | BallotForm | TrimmedForm,
     OneOf(),
+    BeforeValidator(_refuse_pool),
 ]
 
 
@@ -254,8 +248,6 @@ def decision(text: ProtocolText) -> Decide:
             return Decide("last", role, fallback=text.fallback, otherwise=rule)  # type: ignore[arg-type]
         case BallotForm(vote=weight) as vote:
             return Decide("vote", fallback=_fallback(vote, text), weight=weight)
-        case PoolForm(pool=pool) as vote:
-            return Decide("pool", fallback=_fallback(vote, text), pool=pool)  # type: ignore[arg-type]
         case MajorityForm(majority=vote):
             return Decide("majority", fallback=_fallback(vote, text))
         case WeightedForm(weighted=vote):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from cortexdsl.core import Agent, Method, Model, Repeat, SchedulePart, SitePlace, Step
+from cortexdsl.core import Agent, DebateConfidence, Method, Model, Repeat, SchedulePart, SitePlace, Step
 from cortexdsl.engine.methods import scheduled_steps
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
@@ -26,7 +26,6 @@ from cortexdsl.language.methods.role_assignment import (
     method_words,
     roles_in_use,
     with_confidence,
-    with_debate_confidence,
     with_models,
     with_placebo,
 )
@@ -177,14 +176,14 @@ def _with_words(method: Method, words: MethodText, choice: MethodChoice) -> Meth
     method = with_models(method, sized)
     choice = replace(choice, models={**choice.models, **sized})
     problems: list[Problem] = []
-    for with_word in (with_placebo, with_confidence, with_debate_confidence):
+    for with_word in (with_placebo, with_confidence):
         try:
             method = with_word(method, words, choice)
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    return method
+    return replace(method, debate_confidence=DebateConfidence(words.debate_confidence))
 
 
 def _places(text: ProtocolText, node: Node) -> Iterator[tuple[SitePlace, Mark]]:

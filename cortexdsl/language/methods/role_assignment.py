@@ -9,7 +9,6 @@ from types import MappingProxyType
 from cortexdsl.core import (
     STATED,
     Agent,
-    DebateConfidence,
     Measure,
     Method,
     Model,
@@ -283,22 +282,6 @@ def with_confidence(method: Method, words: MethodText, choice: MethodChoice) -> 
         case _:
             measure = STATED
     return replace(method, confidence=measure)
-
-
-def with_debate_confidence(method: Method, words: MethodText, choice: MethodChoice) -> Method:
-    """Return a method with the source of the confidence of a debate that its entry names.
-
-    Raises
-    ------
-    SpecError
-        There is no such model.
-    """
-    source = words.debate_confidence
-    if source == "verifier" or isinstance(source, VerifierForm):
-        how = DebateConfidence("verifier", _verifier(source, "debate_confidence", choice), PROMPT)
-    else:
-        how = DebateConfidence(source)
-    return replace(method, debate_confidence=how)
 
 
 def _verifier(written: str | VerifierForm, word: str, choice: MethodChoice) -> Model | None:

@@ -189,8 +189,7 @@ def prompt_inputs(method: Method) -> Any:
         for role, agents in method.role_agents.items()
     ]
     own = (steps, role_agents, method.schedule, method.rounds_cap, method.passes, method.confidence.prompt)
-    whole = (method.debate_confidence.prompt, prompt_inputs(method.defer.method) if method.defer else "")
-    return repr((*own, *whole))
+    return repr((*own, prompt_inputs(method.defer.method) if method.defer else ""))
 
 
 def _render_problems(compilation: Compilation, cell: Cell, task: Task, render: Render) -> Iterator[Problem]:

@@ -365,7 +365,7 @@ def fixed_counts(cell: Cell) -> dict[str, float]:
     ):
         return {}
     example = rehearse_example(method)
-    if example.asides or any(turn.asides for turn in example.turns):
+    if any(turn.asides for turn in example.turns):
         return {}
     depth = longest_chain(example.turns, lambda call: 1.0)
     return {"rounds": float(example.rounds), "calls": float(calls_of(example)), "depth": depth}

@@ -26,7 +26,7 @@ from cortexdsl.core import (
 )
 from cortexdsl.expressions.spellings import as_documented
 
-_VOTES = ("majority", "weighted", "vote", "pool")
+_VOTES = ("majority", "weighted", "vote")
 
 
 _PLACEBOS: Mapping[str, str] = {
@@ -199,7 +199,6 @@ def decision_in_words(method: Method) -> str:
             else "the mean"
         )
         return f"{cut} of the answers that are numbers"
-    by = by or (f" of probabilities, {rule.pool.replace('_', ' ')}" if rule.pool else "")
     otherwise = f", else {_RULES.get(rule.otherwise, rule.otherwise)}" if rule.otherwise != "none" else ""
     # Only a vote has ties.
     votes = rule.rule in _VOTES or rule.otherwise in _VOTES
@@ -228,18 +227,12 @@ def schedule_lines(schedule: Sequence[SchedulePart], indent: str, drawn: Mapping
 _OF_DEBATE = {
     "votes": "the share of the debaters whose last answer is the answer of the debate",
     "weighted": "the share of the debaters with the answer of the debate, weighted by recalibrated confidence",
-    "linear": "the mean of the probabilities that the debaters give to the answer",
-    "log_odds": "the mean of the log odds that the debaters give to the answer",
 }
 
 
 def debate_confidence_in_words(method: Method) -> str:
     """Describe how the confidence of a debate as a whole is determined."""
-    how = method.debate_confidence
-    if how.source != "verifier":
-        return _OF_DEBATE[how.source]
-    who = "the model of the agent that wrote it" if how.verifier is None else f"model {how.verifier.name}"
-    return f"a score that {who} gives to the solution with the answer of the debate; {how.prompt}"
+    return _OF_DEBATE[method.debate_confidence.source]
 
 
 def defer_in_words(rule: Defer) -> str:

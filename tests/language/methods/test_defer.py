@@ -24,14 +24,11 @@ def grid(axis: str, values: str, text: str = SMALL) -> str:
 
 
 def test_each_source_is_a_point_of_a_grid_and_the_default_is_the_method_itself(tmp_path: Path) -> None:
-    text = grid("debate_confidence", "[votes, linear, log_odds, weighted, verifier, {verifier: small}]")
+    text = grid("debate_confidence", "[votes, weighted]")
     by_name = {arm.name: arm.debate for arm in load_cells(tmp_path, text)}
     assert by_name["full[debate_confidence=votes]"] == by_name["full"]
     assert by_name["full"].debate_confidence == BY_VOTES
-    assert by_name["full[debate_confidence=log_odds]"].debate_confidence == DebateConfidence("log_odds")
-    small = by_name["full"].role_agents["debater"][0].model
-    verifier = by_name["full[debate_confidence=verifier-small]"].debate_confidence
-    assert verifier == DebateConfidence("verifier", small, "common/verify.j2")
+    assert by_name["full[debate_confidence=weighted]"].debate_confidence == DebateConfidence("weighted")
 
 
 def test_a_method_hands_on_to_the_method_of_another_cell(tmp_path: Path) -> None:
@@ -77,8 +74,9 @@ def test_the_threshold_is_an_axis_and_chains_are_followed(tmp_path: Path) -> Non
             "other is matched to a budget, which does not hold",
             "remove match: or defer:",
         ),
-        (grid("debate_confidence", "[guess]"), "debate_confidence is 'guess'", "votes, weighted, linear, log_odds"),
-        (grid("debate_confidence", "[{verifier: smal}]"), "there is no model smal", "did you mean small?"),
+        (grid("debate_confidence", "[guess]"), "debate_confidence is 'guess'", "votes, weighted"),
+        (grid("debate_confidence", "[log_odds]"), "log_odds is no longer a source", "write weighted, or leave"),
+        (grid("debate_confidence", "[{verifier: small}]"), "verifier is no longer a source", "confidence: verifier"),
     ],
 )
 def test_a_wrong_value_is_told_where_it_stands(tmp_path: Path, text: str, what: str, remedy: str) -> None:
@@ -105,8 +103,8 @@ def test_a_plan_counts_each_question_as_handed_on(tmp_path: Path) -> None:
 def test_only_cells_that_use_the_words_have_other_digests(tmp_path: Path) -> None:
     """Finished debates of other cells stay; the digest of a cell that hands on holds that of the other method."""
     plain = {cell.name: cell.digest for cell in plan(tmp_path, SPEC).cells}
-    axis = "    debate_confidence: [votes, linear]\n"
+    axis = "    debate_confidence: [votes, weighted]\n"
     more = plan(tmp_path, SPEC.replace("grid:\n", f"grid:\n  full:\n{axis}"))
     found = {cell.name: cell.digest for cell in more.cells}
     assert {name: found[name] for name in plain} == plain
-    assert found["full[debate_confidence=linear]"] not in plain.values()
+    assert found["full[debate_confidence=weighted]"] not in plain.values()
