@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -23,8 +25,7 @@ from cortexdsl import __version__
 from cortexdsl.core import Debate, Turn
 from cortexdsl.errors import InputError
 from cortexdsl.metrics.scores import read_rows
-from cortexdsl.models.call_log.append_log import whole_lines
-from cortexdsl.models.call_log.records import read_call
+from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.history import recorded_tasks
@@ -87,15 +88,9 @@ class ExportSource:
         """Return a debate's question with its golds, if they are known."""
         return self.items.get((record.header.dataset, record.debate.question_id))
 
-    def score(self, record: Record) -> float | None:
-        """Return a debate's score; None if it was never scored."""
-        header = record.header
-        return self.score_at(header.dataset, header.cell, header.replicate, record.debate.question_id)
-
-    def score_at(self, dataset: str, cell: str, replicate: int, question: str) -> float | None:
-        """Return the score of the debate at a place of scores.csv."""
-        row = self._scores.get((dataset, cell, str(replicate), question))
-        value = str(row.get("score") or "") if row else ""
+    def score_at(self, *place: object) -> float | None:
+        """Return the score of the debate at a place of scores.csv: dataset, cell, replicate, question."""
+        value = str(self._scores.get(tuple(map(str, place)), {}).get("score") or "")
         return float(value) if value else None
 
     def shards(self, dataset: str, cell: Mapping[str, Any]) -> Iterator[tuple[list[Record], Mapping[str, Any]]]:
@@ -107,13 +102,10 @@ class ExportSource:
 
     def _calls(self, dataset: str, shard: str, wanted: set[str]) -> Mapping[str, Any]:
         """The calls that some debates name, by key; logs that were removed or archived give none."""
-        found: dict[str, Any] = {}
-        for log in sorted(Path(self.layout.calls(dataset, shard)).glob("*.jsonl")):
-            for _, line in whole_lines(log):
-                call = read_call(line)
-                if call is not None and call["key"] in wanted:
-                    found.setdefault(call["key"], call)
-        return found
+        with closing(LogFolder(Path(self.layout.calls(dataset, shard)))) as logs:
+            logs.refresh()
+            calls = {key: logs.find(key, None, errors_again=False) for key in sorted(wanted)}
+        return {key: call for key, call in calls.items() if call is not None}
 
 
 def prompts(call: Mapping[str, Any] | None) -> Sequence[Mapping[str, str]]:
@@ -138,7 +130,8 @@ def export_inspect(folder: Path, target: Path) -> list[Path]:
     written = []
     for dataset in source.plan["datasets"]:
         for cell in source.plan["cells"]:
-            samples = list(_samples(source, dataset, cell))
+            shards = source.shards(dataset, cell)
+            samples = [_sample(source, record, calls) for records, calls in shards for record in records]
             if samples:
                 log = _log(source, dataset, cell, samples)
                 when = str(log["eval"]["created"]).replace(":", "-")
@@ -148,19 +141,13 @@ def export_inspect(folder: Path, target: Path) -> list[Path]:
     return written
 
 
-def _samples(source: ExportSource, dataset: str, cell: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for records, calls in source.shards(dataset, cell):
-        for record in records:
-            yield _sample(source, record, calls)
-
-
 def _sample(source: ExportSource, record: Record, calls: Mapping[str, Any]) -> dict[str, Any]:
-    debate, item = record.debate, source.item(record)
-    models = _models(debate)
-    score = source.score(record)
+    header, debate, item = record.header, record.debate, source.item(record)
+    models = {agent.name: agent.model.model for agent in debate.agents}
+    score = source.score_at(header.dataset, header.cell, header.replicate, debate.question_id)
     sample: dict[str, Any] = {
         "id": debate.question_id,
-        "epoch": record.header.replicate,
+        "epoch": header.replicate,
         "input": item.question.text if item else debate.question_id,
         "target": list(item.gold) if item else "",
         "messages": [
@@ -190,10 +177,6 @@ def _sample(source: ExportSource, record: Record, calls: Mapping[str, Any]) -> d
             "score": {"value": score, "answer": debate.answer or "", "explanation": _explanation(record)}
         }
     return sample
-
-
-def _models(debate: Debate) -> dict[str, str]:
-    return {agent.name: agent.model.model for agent in debate.agents}
 
 
 def _spoken(stage: Debate) -> list[tuple[Turn, str]]:
@@ -234,13 +217,11 @@ def _output(answer: str | None, models: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _usage(debate: Debate) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
+    used: dict[str, Counter[str]] = {}
     for turn, model in (each for stage in debate.stages for each in _spoken(stage)):
-        counts = found.setdefault(model, dict.fromkeys(_COUNTS, 0))
-        sent, said = turn.prompt_tokens or 0, turn.completion_tokens or 0
-        for name, count in zip(_COUNTS, (sent, said, sent + said), strict=True):
-            counts[name] += count
-    return found
+        sent, replied = turn.prompt_tokens or 0, turn.completion_tokens or 0
+        used.setdefault(model, Counter()).update(dict(zip(_COUNTS, (sent, replied, sent + replied), strict=True)))
+    return {model: dict(counts) for model, counts in used.items()}
 
 
 def _explanation(record: Record) -> str:
@@ -256,12 +237,9 @@ def _log(source: ExportSource, dataset: str, cell: Mapping[str, Any], samples: l
     ids = list(dict.fromkeys(sample["id"] for sample in samples))
     created = datetime.fromtimestamp(Path(source.layout.plan).stat().st_mtime, UTC).isoformat(timespec="seconds")
     scored = [sample["scores"]["score"]["value"] for sample in samples if sample["scores"]]
-    usage: dict[str, dict[str, int]] = {}
-    for sample in samples:
-        for model, counts in sample["model_usage"].items():
-            total = usage.setdefault(model, dict.fromkeys(_COUNTS, 0))
-            for name in _COUNTS:
-                total[name] += counts[name]
+    usage: dict[str, Counter[str]] = {}
+    for model, counts in (each for sample in samples for each in sample["model_usage"].items()):
+        usage.setdefault(model, Counter()).update(counts)
     metrics = {"mean": {"name": "mean", "value": sum(scored) / len(scored)}} if scored else {}
     models = dict.fromkeys(agent["model"] for agent in plan["agents"])
     own, settings = _id(dataset, cell), dict(cell.get("settings") or {})

@@ -8,9 +8,11 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from cortexdsl.cli.data import dataset_lines, unpinned
 from cortexdsl.errors import InputError, Problem, SpecError
+from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.jobs.serve import unseeded_line, unset_keys, unset_variables
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.probe import Probe, probe
@@ -34,18 +36,12 @@ from cortexdsl.text_layout import aligned
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
 
 
-def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+def add_check_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", nargs="+", help="one spec or several")
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object per line: level, where, what, remedy"
-    )
-    parser.add_argument(
-        "--online",
-        action="store_true",
-        help="also send each model small questions, to see whether it exists, and whether it gives the same reply"
-        " to the same seed",
-    )
+    parser.add("spec", "one spec or several", nargs="+")
+    parser.add("--json", "print one JSON object per line: level, where, what, remedy", **FLAG)
+    line = "also send each model small questions: does it exist, and give the same reply to the same seed?"
+    parser.add("--online", line, **FLAG)
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -57,13 +53,9 @@ def run_check(args: argparse.Namespace) -> int:
         if validated.plan is None or validated.spec is None:
             status = 2
             continue
-        plan = validated.plan
-        _show(
-            [*_warnings(plan), *words_without_effect(validated), *unclaimed_cells(plan, validated.spec)],
-            "warning",
-            is_json=args.json,
-        )
-        _show(list(unpinned(validated.spec, plan.tasks)), "warning", is_json=args.json)
+        plan, spec_read = validated.plan, validated.spec
+        warnings = [*_warnings(plan), *words_without_effect(validated), *unclaimed_cells(plan, spec_read)]
+        _show([*warnings, *unpinned(spec_read, plan.tasks)], "warning", is_json=args.json)
         _show_datasets(validated.spec, plan, is_json=args.json)
         _show_permissions(plan, is_json=args.json)
         if not args.json:
@@ -101,11 +93,8 @@ def _warnings(plan: Plan) -> list[Problem]:
         )
         elsewhere = "" if unset.is_needed else ", unless the key is in a file or comes from this machine"
         problems.append(Problem(plan.spec_path, what, f"before the run: export {unset.variable}=...{elsewhere}"))
-    problems += unasked_caches(plan)
-    problems += _unmeasurable(plan)
-    problems += _without_numbers(plan)
-    problems += unreadable_replies(plan)
-    problems += steps_that_show_nothing(plan)
+    for warn in (unasked_caches, _unmeasurable, _without_numbers, unreadable_replies, steps_that_show_nothing):
+        problems += warn(plan)
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
         problems.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))
@@ -170,10 +159,10 @@ def _show_permissions(plan: Plan, *, is_json: bool) -> None:
         print("\n".join(request.lines()))
 
 
-def add_trust_arguments(parser: argparse.ArgumentParser) -> None:
+def add_trust_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", nargs="+", help="one spec or several")
-    parser.add_argument("--forget", action="store_true", help="take the permission back")
+    parser.add("spec", "one spec or several", nargs="+")
+    parser.add("--forget", "take the permission back", **FLAG)
 
 
 def run_trust(args: argparse.Namespace) -> int:
@@ -218,24 +207,19 @@ def ask_models(plan: Plan, *, is_json: bool) -> bool:
         for one in probes
         if not one.has_system_role and not models[one.entry].refused
     ]
+    failed = [f"model {one.entry} ({one.model}): {one.problem}\n    {one.remedy}" for one in probes if one.problem]
+    lost = [unseeded_line(one.entry, one.model, one.seed) for one in unseeded]
     if is_json:
-        for one in probes:
-            print(json.dumps({"level": "error" if one.problem else "model", **asdict(one)}))
-        for warning in warnings:
-            print(json.dumps({"level": "warning", "where": plan.spec_path, "what": warning}))
-        for one in unseeded:
-            what, _, remedy = unseeded_line(one.entry, one.model, one.seed).partition("\n")
-            print(json.dumps({"level": "error", "where": plan.spec_path, "what": what, "remedy": remedy.strip()}))
-        return not unseeded and not any(one.problem for one in probes)
-    print(_model_table(probes))
-    for one in probes:
-        if one.problem:
-            print(f"error: model {one.entry} ({one.model}): {one.problem}\n    {one.remedy}", file=sys.stderr)
-    for one in unseeded:
-        print(f"error: {unseeded_line(one.entry, one.model, one.seed)}", file=sys.stderr)
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    return not unseeded and not any(one.problem for one in probes)
+        rows: list[dict[str, Any]] = [{"level": "error" if one.problem else "model", **asdict(one)} for one in probes]
+        rows += [{"level": "warning", "where": plan.spec_path, "what": warning} for warning in warnings]
+        for what, _, remedy in (line.partition("\n") for line in lost):
+            rows.append({"level": "error", "where": plan.spec_path, "what": what, "remedy": remedy.strip()})
+        print(*map(json.dumps, rows), sep="\n")
+    else:
+        print(_model_table(probes))
+        lines = [*(f"error: {line}" for line in (*failed, *lost)), *(f"warning: {line}" for line in warnings)]
+        print(*lines, sep="\n", file=sys.stderr, end="\n" if lines else "")
+    return not failed and not lost
 
 
 def _seeds(one: Probe) -> str:

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from cortexdsl.core import Model, Rate, RateLimit
 from cortexdsl.display.progress import layout_in
 from cortexdsl.errors import InputError, RecordError
+from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.language.grammar.spending import rate_limit
 from cortexdsl.language.shared_rates import key_of
 from cortexdsl.models.control import SPENDING
@@ -33,37 +34,25 @@ _WORDS = {
 }
 
 
-def add_pause_arguments(parser: argparse.ArgumentParser) -> None:
+def add_pause_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("experiment", help=_EXPERIMENT)
-    parser.add_argument(
-        "--why",
-        default="",
-        metavar="TEXT",
-        help="the reason, which is written into the ledger (the history of the experiment)",
-    )
+    parser.add("experiment", _EXPERIMENT)
+    parser.add("--why", "the reason, for the ledger (the history of the experiment)", default="", metavar="TEXT")
 
 
-def add_resume_arguments(parser: argparse.ArgumentParser) -> None:
+def add_resume_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("experiment", help=_EXPERIMENT)
+    parser.add("experiment", _EXPERIMENT)
 
 
-def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
+def add_limit_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("experiment", help=_EXPERIMENT)
+    parser.add("experiment", _EXPERIMENT)
     for word, (letter, kind, line) in _WORDS.items():
-        parser.add_argument(f"--{word}", type=kind, metavar=letter, help=line)
-    parser.add_argument(
-        "--rate",
-        action="append",
-        nargs="+",
-        default=[],
-        metavar=("MODEL", "RATE"),
-        help="how fast a model may be called, such as --rate gpt requests=500/min tokens=200k/min. To remove "
-        "the rate: --rate gpt none",
-    )
-    parser.add_argument("--spec", action="store_true", help="go back to the limits and rates of the spec")
+        parser.add(f"--{word}", line, type=kind, metavar=letter)
+    line = "how fast a model may be called: --rate gpt requests=500/min tokens=200k/min; --rate gpt none removes it"
+    parser.add("--rate", line, nargs="+", metavar=("MODEL", "RATE"), **REPEATABLE)
+    parser.add("--spec", "go back to the limits and rates of the spec", **FLAG)
     parser.epilog = "Without options it prints what is in force. Running jobs follow within seconds."
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from cortexdsl.core import Dataset, Question
 from cortexdsl.errors import DataError, Problem
+from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.language.inheritance import SOURCES
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.reader import read
@@ -20,6 +21,7 @@ from cortexdsl.tasks.load import load
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.registry import DatasetEntry, entry_named, nearest, registry
 from cortexdsl.tasks.task import Task
+from cortexdsl.text_layout import aligned
 
 EXAMPLES = 3
 WIDTH = 76  # of a question, below its dataset
@@ -183,54 +185,35 @@ _WORDS = (*COLUMNS, "choices", "labels", "kind", "gold", "config", "revision", "
 _LONGEST_PASSAGE = 600
 
 
-def add_data_arguments(parser: argparse.ArgumentParser) -> None:
+def add_data_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="print all listed datasets, one per line")
-    listing.add_argument("--json", action="store_true", help="print the table as JSON")
+    listing.add("--json", "print the table as JSON", **FLAG)
     show = actions.add_parser("show", help="print where a dataset comes from, and how it is read and graded")
-    show.add_argument("name", help="a dataset of the list")
+    show.add("name", "a dataset of the list")
     sample = actions.add_parser("sample", help="print some questions as agents see them, with their right answers")
-    which = "a dataset of the list, `own` for your own file, OWNER/NAME of the hub, or a spec (FILE.yaml)"
-    sample.add_argument("name", help=which)
-    sample.add_argument("--dataset", help="with a spec: the label of a dataset (default: all datasets)")
-    sample.add_argument("--path", type=Path, help="the official file or folder, or your own file")
-    sample.add_argument(
-        "--subset", action="append", default=[], help="a part of the dataset, such as a subject; repeatable"
-    )
-    sample.add_argument("--split", help="the split to use instead of the usual one")
-    sample.add_argument("--size", type=int, help=f"how many questions (default: {SAMPLE})")
-    sample.add_argument(
-        "--seed", type=int, default=0, help="the seed of the sample and of shuffled options (default: 0)"
-    )
-    sample.add_argument(
-        "--stratify",
-        help="a field of the dataset, such as subject. The sample takes one question for each value of the field, then "
-        "a second one, and so on",
-    )
+    sample.add("name", "a dataset of the list, `own` for your own file, OWNER/NAME of the hub, or a spec (FILE.yaml)")
+    sample.add("--dataset", "with a spec: the label of a dataset (default: all datasets)")
+    sample.add("--path", "the official file or folder, or your own file", type=Path)
+    sample.add("--subset", "a part of the dataset, such as a subject; repeatable", **REPEATABLE)
+    sample.add("--split", "the split to use instead of the usual one")
+    sample.add("--size", f"how many questions (default: {SAMPLE})", type=int)
+    sample.add("--seed", "the seed of the sample and of shuffled options (default: 0)", type=int, default=0)
+    sample.add("--stratify", "a field, such as subject: take one question of each value in turn")
     for word, what in COLUMNS.items():
-        sample.add_argument(f"--{word}", metavar="COLUMN", help=what)
-    sample.add_argument(
-        "--choices",
-        action="append",
-        metavar="COLUMN",
-        help="the column with a list of options, or with one option; repeatable",
-    )
-    sample.add_argument(
-        "--labels", action="append", metavar="LABEL", help="with --kind labels: a possible answer; repeatable"
-    )
-    sample.add_argument("--kind", help="the kind of answers: number, choice, yesno, expression, text, labels or free")
-    sample.add_argument(
-        "--gold",
-        help="how the answer column contains the right answer: plain, hashes, boxed, label, first_option, boolean, "
-        "answers_or_none or number. docs/datasets.md explains these words",
-    )
-    sample.add_argument("--config", help="the configuration of a dataset of the hub")
-    sample.add_argument("--revision", help="the commit of a dataset of the hub")
-    sample.add_argument("--delimiter", help="the character between the cells of your own CSV file")
-    sample.add_argument("--encoding", help="the encoding of your own file, such as windows-1252")
-    sample.add_argument("--decimal", choices=[".", ","], help="the decimal mark of numbers in your own answers")
-    sample.add_argument("--drop-unanswered", action="store_true", help="leave out rows without an answer")
+        sample.add(f"--{word}", what, metavar="COLUMN")
+    choices = "the column with a list of options, or with one option; repeatable"
+    sample.add("--choices", choices, metavar="COLUMN", action="append")
+    sample.add("--labels", "with --kind labels: a possible answer; repeatable", metavar="LABEL", action="append")
+    sample.add("--kind", "the kind of answers: number, choice, yesno, expression, text, labels or free")
+    sample.add("--gold", "how the column has the answer: plain, hashes, boxed, label, ... (docs/datasets.md)")
+    sample.add("--config", "the configuration of a dataset of the hub")
+    sample.add("--revision", "the commit of a dataset of the hub")
+    sample.add("--delimiter", "the character between the cells of your own CSV file")
+    sample.add("--encoding", "the encoding of your own file, such as windows-1252")
+    sample.add("--decimal", "the decimal mark of numbers in your own answers", choices=[".", ","])
+    sample.add("--drop-unanswered", "leave out rows without an answer", **FLAG)
 
 
 def run_data(args: argparse.Namespace) -> int:
@@ -281,24 +264,16 @@ def _dataset(args: argparse.Namespace) -> Dataset:
         fields["choices"] = args.choices[0] if len(args.choices) == 1 else tuple(args.choices)
     if args.labels:
         fields["labels"] = tuple(args.labels)
+    as_given = ("split", "size", "seed", "stratify", "kind", "config", "revision", "delimiter", "encoding", "decimal")
     return Dataset(
         label=args.path.stem if is_own else args.name.rpartition("/")[2],
         name=None if is_own or is_hub else args.name,
         path=str(args.path.absolute()) if args.path else None,
         hub=args.name if is_hub else None,
         subset=tuple(args.subset),
-        split=args.split,
-        size=args.size,
-        seed=args.seed,
-        stratify=args.stratify,
         fields=fields,
-        kind=args.kind,
-        config=args.config,
-        revision=args.revision,
-        delimiter=args.delimiter,
-        encoding=args.encoding,
-        decimal=args.decimal,
         drop_unanswered=args.drop_unanswered,
+        **{word: getattr(args, word) for word in as_given},
     )
 
 
@@ -307,22 +282,16 @@ def _dashed(word: str) -> str:
 
 
 def _table() -> str:
-    width = max(map(len, registry()))
-    return "\n".join(
-        f"{name:<{width}}  {_kinds(entry):<10}  {_metrics(entry):<10}  {entry.title}"
-        for name, entry in registry().items()
-    )
+    rows = [(name, _kinds(entry), _metrics(entry), entry.title) for name, entry in registry().items()]
+    return "\n".join(aligned(rows, right=False))
 
 
 def _json() -> str:
-    return json.dumps(
-        {
-            name: {"title": entry.title, "kind": _kinds(entry), "metric": _metrics(entry), "licence": entry.licence}
-            for name, entry in registry().items()
-        },
-        indent=1,
-        ensure_ascii=False,
-    )
+    rows = {
+        name: {"title": entry.title, "kind": _kinds(entry), "metric": _metrics(entry), "licence": entry.licence}
+        for name, entry in registry().items()
+    }
+    return json.dumps(rows, indent=1, ensure_ascii=False)
 
 
 def _kinds(entry: DatasetEntry) -> str:
@@ -336,12 +305,11 @@ def _metrics(entry: DatasetEntry) -> str:
 
 
 def _shown(entry: DatasetEntry) -> str:
-    ids = [
-        " ".join(
-            filter(None, (each["id"], each.get("config", "").replace("*", "(one config a subset)"), _commit(each)))
-        )
-        for each in entry.hub
-    ]
+    ids = []
+    for each in entry.hub:
+        config = each.get("config", "").replace("*", "(one config a subset)")
+        pinned = f"at {each['revision']}" if "revision" in each else "(not pinned to a commit)"
+        ids.append(" ".join(filter(None, (each["id"], config, pinned))))
     facts = {
         "source": entry.source,
         "licence": entry.licence,
@@ -359,10 +327,6 @@ def _shown(entry: DatasetEntry) -> str:
         part = entry.of_subset(subset)
         lines.append(f"  {subset}: {part.kind}, {part.metric_name}{'; ' + part.ask if part.ask else ''}")
     return "\n".join(lines)
-
-
-def _commit(candidate: Mapping[str, str]) -> str:
-    return f"at {candidate['revision']}" if "revision" in candidate else "(not pinned to a commit)"
 
 
 def _sample(line: DatasetLine, size: int) -> str:

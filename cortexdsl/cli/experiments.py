@@ -30,6 +30,7 @@ from cortexdsl.display.wording import (
 from cortexdsl.errors import InputError
 from cortexdsl.import_path import python_command
 from cortexdsl.jobs.arguments import add_trust
+from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.models.control import read_controls
 from cortexdsl.models.job_tally import FROM_OUTSIDE
 from cortexdsl.numbers import counted
@@ -44,23 +45,15 @@ from cortexdsl.plan.persistence.run_record import EarlyEnd, early_end, is_locked
 from cortexdsl.plan.persistence.verification import versions_in_words
 
 
-def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+def add_run_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec, or its name under specs/. Several are separated by commas")
-    parser.add_argument(
-        "--cores", metavar="N", help="how many jobs run at once on this machine (default: one per core)"
-    )
-    parser.add_argument("--profile", metavar="NAME", help="where jobs run: slurm, or a Snakemake profile of your own")
-    parser.add_argument(
-        "--errors-again",
-        action="store_true",
-        help="send failed calls of earlier runs again; other finished calls are kept",
-    )
+    parser.add("spec", "the spec, or its name under specs/. Several are separated by commas")
+    parser.add("--cores", "how many jobs run at once on this machine (default: one per core)", metavar="N")
+    parser.add("--profile", "where jobs run: slurm, or a Snakemake profile of your own", metavar="NAME")
+    parser.add("--errors-again", "send failed calls of earlier runs again; other finished calls are kept", **FLAG)
     add_trust(parser)
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="permit for this run what needs permission: commands, code, other files, other addresses",
+    parser.add(
+        "--yes", "permit for this run what needs permission: commands, code, other files, other addresses", **FLAG
     )
     parser.epilog = "With cortexdsl run mine -- --dry-run, the arguments after -- are passed to Snakemake."
 
@@ -192,11 +185,11 @@ def find_profile(name: str) -> str:
     raise InputError(f"--profile {name}: there is no folder {name} with a config.yaml\n    shipped: {', '.join(names)}")
 
 
-def add_status_arguments(parser: argparse.ArgumentParser) -> None:
+def add_status_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("experiment", help="its name, or the folder of its results: results/quickstart")
-    parser.add_argument("--json", action="store_true", help="print the progress as JSON")
-    parser.add_argument("--watch", action="store_true", help="show the progress until the run ends, or until Ctrl-C")
+    parser.add("experiment", "its name, or the folder of its results: results/quickstart")
+    parser.add("--json", "print the progress as JSON", **FLAG)
+    parser.add("--watch", "show the progress until the run ends, or until Ctrl-C", **FLAG)
 
 
 def run_status(args: argparse.Namespace) -> int:

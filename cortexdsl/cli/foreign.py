@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from cortexdsl.errors import DataError, InputError
+from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.numbers import counted
 from cortexdsl.records import read_transcripts
 from cortexdsl.tasks.reading.kinds import KINDS
@@ -15,24 +16,15 @@ from cortexdsl.tasks.replies import grade_rows, summarise
 from cortexdsl.tasks.sources.files import rows_of
 
 
-def add_grade_arguments(parser: argparse.ArgumentParser) -> None:
+def add_grade_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument(
-        "file",
-        type=Path,
-        help="a JSON Lines, CSV or Parquet file with the columns task, question, options (if "
-        "there are any), gold and output",
-    )
+    parser.add("file", "a JSON Lines, CSV or Parquet file: task, question, options (if any), gold, output", type=Path)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", type=Path, metavar="FILE", help="write the graded rows to this file, one per line")
-    where.add_argument(
-        "--json", action="store_true", help="print the graded rows as JSON, one per line, in the order of the input"
-    )
-    parser.add_argument(
-        "--reading",
-        choices=("lenient", "strict"),
-        default="lenient",
-        help="which reading of a reply is scored (default: lenient)",
+    where.add_argument("--json", help="print the graded rows as JSON, one per line, in the order of the input", **FLAG)
+    readings = ("lenient", "strict")
+    parser.add(
+        "--reading", "which reading of a reply is scored (default: lenient)", choices=readings, default="lenient"
     )
 
 
@@ -54,23 +46,15 @@ def run_grade(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_import_arguments(parser: argparse.ArgumentParser) -> None:
+def add_import_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("transcripts", type=Path, help="a JSON Lines file with one debate per line (docs/old-runs.md)")
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FOLDER", help="the results folder to write, results/NAME"
-    )
-    parser.add_argument("--dataset", help="the dataset of lines that do not name one (default: the file's name)")
-    parser.add_argument("--cell", default="imported", help="the cell of lines that do not name one (default: imported)")
-    parser.add_argument(
-        "--kind",
-        choices=KINDS,
-        help="the kind of answers to questions without choices (default: the kind that the right answers have)",
-    )
-    parser.add_argument(
-        "--field", action="append", default=[], metavar="WORD=COLUMN",
-        help="a column that has another name in your file, such as answer=gold; repeatable",
-    )  # fmt: skip
+    parser.add("transcripts", "a JSON Lines file with one debate per line (docs/old-runs.md)", type=Path)
+    parser.add("--out", "the results folder to write, results/NAME", type=Path, required=True, metavar="FOLDER")
+    parser.add("--dataset", "the dataset of lines that do not name one (default: the file's name)")
+    parser.add("--cell", "the cell of lines that do not name one (default: imported)", default="imported")
+    parser.add("--kind", "the kind of answers to questions without choices (default: by the golds)", choices=KINDS)
+    line = "a column that has another name in your file, such as answer=gold; repeatable"
+    parser.add("--field", line, metavar="WORD=COLUMN", **REPEATABLE)
 
 
 def run_import(args: argparse.Namespace) -> int:

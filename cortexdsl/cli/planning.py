@@ -16,6 +16,7 @@ from cortexdsl.core import Price
 from cortexdsl.display.wording import duration
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.jobs.plan import (
     check_answerable,
     expectations,
@@ -48,17 +49,12 @@ if TYPE_CHECKING:
     from cortexdsl.stats.tables.score_table import ScoreTable
 
 
-def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+def add_plan_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser)
-    parser.add_argument("--out", type=Path, help="write the plan to this file, and print nothing")
-    parser.add_argument(
-        "--declare",
-        action="store_true",
-        help="write the claims of the spec, or their changes, into the ledger (the history of the experiment). "
-        "With expected: {refuse: true}, the command ends with an error if a claim has too little power",
-    )
-    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+    parser.add("--out", "write the plan to this file, and print nothing", type=Path)
+    parser.add("--declare", "write the claims, or their changes, into the ledger (the experiment's history)", **FLAG)
+    parser.add("--json", "print the plan as JSON", **FLAG)
 
 
 def prepare(plan: Plan) -> None:
@@ -240,25 +236,16 @@ def _row(name: str, estimate: CostEstimate) -> tuple[str, ...]:
     return name, *(f"{count:,}" for count in counts), dollars
 
 
-def add_power_arguments(parser: argparse.ArgumentParser) -> None:
+def add_power_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
     from cortexdsl.stats.planning.power import RUNS  # late, as everything of statistics in this module
 
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument(
-        "--earlier",
-        type=Path,
-        metavar="SCORES",
-        help="results of an earlier run of the same cells: the folder, or its scores.csv",
-    )
-    parser.add_argument(
-        "--simulate",
-        type=int,
-        default=RUNS,
-        metavar="N",
-        help=f"the number of simulated experiments per claim (default: {RUNS})",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON: one claim per line")
+    parser.add("spec", "the spec")
+    line = "results of an earlier run of the same cells: the folder, or its scores.csv"
+    parser.add("--earlier", line, type=Path, metavar="SCORES")
+    line = f"the number of simulated experiments per claim (default: {RUNS})"
+    parser.add("--simulate", line, type=int, default=RUNS, metavar="N")
+    parser.add("--json", "print JSON: one claim per line", **FLAG)
 
 
 def run_power(args: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from cortexdsl.core import Debate, Question
 from cortexdsl.display.console import counting
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.jobs.arguments import results_place, warn_if_stopped
+from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.metrics.scores import read_rows, write_rows
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
@@ -34,20 +35,18 @@ from cortexdsl.text_layout import aligned
 HEAD = ("dataset", "cell", "replicate", "question", "answer", "ended after", "score")
 
 
-def add_show_arguments(parser: argparse.ArgumentParser) -> None:
+def add_show_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument(
-        "place",
-        type=results_place,
-        help="an experiment, its results folder, a folder of debates, or one file of records",
+    parser.add(
+        "place", "an experiment, its results folder, a folder of debates, or one file of records", type=results_place
     )
-    parser.add_argument("--question", metavar="ID", help="print the debates of this question")
-    parser.add_argument("--dataset", help="only this dataset")
-    parser.add_argument("--cell", help="only this cell")
-    parser.add_argument("--replicate", type=int, help="only this replicate")
+    parser.add("--question", "print the debates of this question", metavar="ID")
+    parser.add("--dataset", "only this dataset")
+    parser.add("--cell", "only this cell")
+    parser.add("--replicate", "only this replicate", type=int)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print the records, one per line")
-    form.add_argument("--prompts", action="store_true", help="with --question: print the prompt of each turn, too")
+    form.add_argument("--json", help="print the records, one per line", **FLAG)
+    form.add_argument("--prompts", help="with --question: print the prompt of each turn, too", **FLAG)
 
 
 def run_show(args: argparse.Namespace) -> int:
@@ -172,22 +171,13 @@ FORMATS = ("csv", "parquet", "jsonl")
 PROGRAMS = ("inspect", "huggingface")
 
 
-def add_export_arguments(parser: argparse.ArgumentParser) -> None:
+def add_export_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument(
-        "place", type=results_place, help="an experiment, its results folder, a folder of debates, or one file"
-    )
-    parser.add_argument(
-        "--table", choices=["scores", *RECORDS], default="scores", help="the table to write (default: scores)"
-    )
-    parser.add_argument("--format", choices=FORMATS, help="the format of the file (default: the ending of its name)")
-    parser.add_argument(
-        "--to",
-        choices=PROGRAMS,
-        help="write a folder for another program: logs for Inspect (inspect), or a dataset with its card (huggingface)",
-    )
-    out = "the file, or with --to the folder, to write"
-    parser.add_argument("--out", type=Path, required=True, metavar="PATH", help=out)
+    parser.add("place", "an experiment, its results folder, a folder of debates, or one file", type=results_place)
+    parser.add("--table", "the table to write (default: scores)", choices=["scores", *RECORDS], default="scores")
+    parser.add("--format", "the format of the file (default: the ending of its name)", choices=FORMATS)
+    parser.add("--to", "write a folder: logs for Inspect, or a dataset with its card for the hub", choices=PROGRAMS)
+    parser.add("--out", "the file, or with --to the folder, to write", type=Path, required=True, metavar="PATH")
 
 
 def run_export(args: argparse.Namespace) -> int:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import results_place
+from cortexdsl.jobs.arguments import add_results
+from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import changes
@@ -43,14 +44,12 @@ REWRITTEN = (
 )
 
 
-def add_report_arguments(parser: argparse.ArgumentParser) -> None:
+def add_report_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument(
-        "results", type=results_place, help="the experiment's name, or the folder of its results: results/quickstart"
-    )
-    parser.add_argument("--text", action="store_true", help="print the report, and write nothing")
-    parser.add_argument("--no-figures", action="store_true", help="draw no figures. Figures take most of the time")
-    parser.add_argument("--threads", type=int, default=1, help="how many figures are drawn at once (default: 1)")
+    add_results(parser)
+    parser.add("--text", "print the report, and write nothing", **FLAG)
+    parser.add("--no-figures", "draw no figures. Figures take most of the time", **FLAG)
+    parser.add("--threads", "how many figures are drawn at once (default: 1)", type=int, default=1)
 
 
 def run_report(args: argparse.Namespace) -> int:
@@ -66,17 +65,11 @@ def run_report(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
+def add_ledger_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument(
-        "results", type=results_place, help="the experiment's name, or the folder of its results: results/quickstart"
-    )
-    parser.add_argument(
-        "--verify",
-        metavar="SEAL",
-        help="check that the ledger still contains the entry with this seal. A seal is a checksum, which cortexdsl "
-        "ledger prints as its last line",
-    )
+    add_results(parser)
+    line = "check that the ledger still has the entry with this seal: a checksum, the last line that the verb prints"
+    parser.add("--verify", line, metavar="SEAL")
 
 
 def run_ledger(args: argparse.Namespace) -> int:
@@ -182,24 +175,16 @@ def _name(folder: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-def add_view_arguments(parser: argparse.ArgumentParser) -> None:
+def add_view_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument(
-        "experiment", nargs="*", help="names of experiments, or folders of results (default: all in results/)"
+    parser.add("experiment", "names of experiments, or folders of results (default: all in results/)", nargs="*")
+    parser.add(
+        "--static", "write the pages into a folder that any web server can serve, and end", type=Path, metavar="DIR"
     )
-    parser.add_argument(
-        "--static",
-        type=Path,
-        metavar="DIR",
-        help="write the pages into a folder that any web server can serve, and end",
-    )
-    parser.add_argument("--port", type=int, help=f"where to listen (default: {PORT}, or the next that is free)")
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        help="the address to listen at (default: 127.0.0.1, which only this machine can reach)",
-    )
-    parser.add_argument("--open", action="store_true", help="also open the pages in a browser")
+    parser.add("--port", f"where to listen (default: {PORT}, or the next that is free)", type=int)
+    host = "127.0.0.1"
+    parser.add("--host", f"the address to listen at (default: {host}, which only this machine reaches)", default=host)
+    parser.add("--open", "also open the pages in a browser", **FLAG)
 
 
 def run_view(args: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from cortexdsl.display.launch import workflow_folder
 from cortexdsl.engine.methods import with_draws
 from cortexdsl.errors import InputError, nearest
 from cortexdsl.jobs.arguments import results_place
+from cortexdsl.jobs.options import REPEATABLE, VerbParser
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
@@ -53,9 +54,9 @@ hypotheses:
 """
 
 
-def add_new_arguments(parser: argparse.ArgumentParser) -> None:
+def add_new_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("name", help="the name of the experiment. The spec is written to specs/NAME.yaml")
+    parser.add("name", "the name of the experiment. The spec is written to specs/NAME.yaml")
 
 
 def run_new(args: argparse.Namespace) -> int:
@@ -84,18 +85,12 @@ def _schema_for(spec: Path, *, is_checkout: bool) -> str:
     return f"{up}{SCHEMA_FILE}"
 
 
-def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
+def add_explain_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("what", nargs="?", help="a built-in protocol, or a spec; without it, the protocols are listed")
-    parser.add_argument("method", nargs="?", help="with a spec: one of its methods or cells")
-    parser.add_argument("--agents", type=int, help="with a built-in protocol: the number of agents (default: 4)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="with a built-in protocol: a setting; repeatable",
-    )
+    parser.add("what", "a built-in protocol, or a spec; without it, the protocols are listed", nargs="?")
+    parser.add("method", "with a spec: one of its methods or cells", nargs="?")
+    parser.add("--agents", "with a built-in protocol: the number of agents (default: 4)", type=int)
+    parser.add("--set", "with a built-in protocol: a setting; repeatable", metavar="NAME=VALUE", **REPEATABLE)
 
 
 def run_explain(args: argparse.Namespace) -> int:
@@ -167,9 +162,9 @@ def _setting(text: str) -> tuple[str, Scalar]:
         return name, value
 
 
-def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
+def add_compile_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
+    parser.add("spec", "the spec")
 
 
 def run_compile(args: argparse.Namespace) -> int:
@@ -178,14 +173,10 @@ def run_compile(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_schema_arguments(parser: argparse.ArgumentParser) -> None:
+def add_schema_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument(
-        "kind", nargs="?", choices=("spec", "protocol"), default="spec", help="which schema (default: spec)"
-    )
-    parser.add_argument(
-        "--out", type=Path, help="write the schema to this file. Editors use it if the first line of a spec names it"
-    )
+    parser.add("kind", "which schema (default: spec)", nargs="?", choices=("spec", "protocol"), default="spec")
+    parser.add("--out", "write the schema to this file. Editors use it if the first line of a spec names it", type=Path)
 
 
 def run_schema(args: argparse.Namespace) -> int:
@@ -231,9 +222,9 @@ _NAMED = {"spec": _by_shell("_cortexdsl_specs"), "experiment": _by_shell("_corte
 _READ_AS = {results_place: _by_shell("_cortexdsl_places"), Path: shtab.FILE}
 
 
-def add_completion_arguments(parser: argparse.ArgumentParser) -> None:
+def add_completion_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("shell", choices=SHELLS, help="the shell. docs/run.md says where the script goes")
+    parser.add("shell", "the shell. docs/run.md says where the script goes", choices=SHELLS)
 
 
 def run_completion(args: argparse.Namespace) -> int:

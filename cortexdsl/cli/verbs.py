@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-import re
 import signal
 import sys
 import textwrap
@@ -18,11 +17,12 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from io import TextIOWrapper
-from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from cortexdsl import __version__
 from cortexdsl.errors import CortexError, InputError
+from cortexdsl.jobs.options import VerbParser
 from cortexdsl.plain_text import plain_output
 
 if TYPE_CHECKING:
@@ -47,25 +47,22 @@ class Verb:
 
 
 JOB_PACKAGES = ("cortexdsl.jobs", "cortexdsl_train.jobs")
-"""Folders with the work of rules: a module whose first line is "Rule `NAME`: ..." is the verb with its name."""
-_RULE = re.compile(r'"""Rule `(?P<name>\w+)`: (?P<line>[^"\n]+?)\.?(?:"""|\n)')
+"""Folders with the work of rules: each module but `_SHARED` is the verb with its name."""
+_SHARED = {"arguments", "costs", "options", "plan", "serve"}
 
 
 def _job_verbs() -> dict[str, Verb]:
-    """Find the verbs that the rules of the workflow call, by the first lines of their modules; nothing is imported."""
-    verbs = {}
-    for package in JOB_PACKAGES:
-        found = find_spec(package)
-        for folder in (found.submodule_search_locations or ()) if found else ():
-            for path in sorted(Path(folder).glob("*.py")):
-                with path.open(encoding="utf-8") as file:
-                    rule = _RULE.match(file.readline())
-                if rule and rule["name"] == path.stem:
-                    verbs[path.stem] = Verb(JOBS, f"{package}.{path.stem}", f"{rule['line']} (a workflow job)")
-    return verbs
+    """Return the verbs that the rules of the workflow call, by the names of their modules; nothing is imported."""
+    places = {package: list(getattr(find_spec(package), "submodule_search_locations", ())) for package in JOB_PACKAGES}
+    return {
+        module.name: Verb(JOBS, f"{package}.{module.name}", f"do the work of the rule {module.name}")
+        for package, folders in places.items()
+        for module in iter_modules(folders)
+        if module.name not in _SHARED
+    }
 
 
-VERBS: Mapping[str, Verb] = {
+_OWN: dict[str, Verb] = {
     "new": Verb(DAILY, "cortexdsl.cli.specs", "write a new spec to start from"),
     "check": Verb(DAILY, "cortexdsl.cli.check", "list all mistakes of a spec with their places"),
     "trust": Verb(
@@ -107,8 +104,9 @@ VERBS: Mapping[str, Verb] = {
     "compare": Verb(FOREIGN, "cortexdsl.cli.compare", "compare the cells of any table of scores"),
     "grade": Verb(FOREIGN, "cortexdsl.cli.foreign", "read and grade replies from any program"),
     "import": Verb(FOREIGN, "cortexdsl.cli.foreign", "convert transcripts of other programs to debate records"),
-    **_job_verbs(),
 }
+"""The verbs of people, in the order of the help."""
+VERBS: Mapping[str, Verb] = _OWN | {name: verb for name, verb in _job_verbs().items() if name not in _OWN}
 """Every verb in the order of the help."""
 
 _SUMMARY = "Multi-agent debate experiments: written as YAML, run by Snakemake, judged by significance tests."
@@ -121,7 +119,7 @@ _USAGE = """cortexdsl VERB ...
 class Command:
     """Interface of a verb's module: add arguments to a parser, and run the verb to its exit status."""
 
-    add_arguments: Callable[[argparse.ArgumentParser], None]
+    add_arguments: Callable[[VerbParser], None]
     run: Callable[[argparse.Namespace], int]
 
 
@@ -203,7 +201,7 @@ def parser_of(complete: Collection[str | None]) -> argparse.ArgumentParser:
     parser = _Parser(prog="cortexdsl", usage=_USAGE)
     parser.add_argument("--version", action="version", version=f"cortexdsl {__version__}")
     parsers = parser.add_subparsers(
-        dest="verb", metavar="VERB", required=True, prog="cortexdsl", parser_class=argparse.ArgumentParser
+        dest="verb", metavar="VERB", required=True, prog="cortexdsl", parser_class=VerbParser
     )
     for name, verb in VERBS.items():
         verb_parser = parsers.add_parser(name, help=verb.line, description=verb.line[0].upper() + verb.line[1:] + ".")

@@ -9,7 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import results_place
+from cortexdsl.jobs.arguments import add_results
+from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import is_experiment
@@ -18,12 +19,10 @@ from cortexdsl.plan.persistence.verification import Verification, verify_results
 from cortexdsl.text_layout import wrapped
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument(
-        "results", type=results_place, help="the experiment's name, or the folder of its results: results/quickstart"
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_results(parser)
+    parser.add("--json", "print the result as JSON", **FLAG)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -52,17 +50,19 @@ STYLES = {
     "waiting": "dim",
     "done": "green",
 }
-BAR = 12
-GAP = 2  # between two columns
+WIDE = 100
+"""Columns from which a terminal has room for every figure; a narrower one shows the needed ones."""
+NEEDED, ALL = 44, 72
+"""Columns that the needed figures take, and all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column of numbers: its head, its text in a row, and when a narrow terminal drops it (0: never)."""
+    """A column of figures: its head, its text in a row, and whether each terminal shows it."""
 
     head: str
     text: Callable[[CellProgress], str]
-    dropped: int = 0
+    is_needed: bool = False
 
 
 def _time_left(row: CellProgress) -> str:
@@ -72,22 +72,20 @@ def _time_left(row: CellProgress) -> str:
 
 
 COLUMNS = (
-    _Column("debates", lambda row: f"{row.done:,}/{row.total:,}"),
-    _Column("calls", lambda row: short(row.spent.calls.get("asked", 0))),
-    _Column("tokens in", lambda row: short(row.spent.usage.input_tokens), dropped=2),
-    _Column("out", lambda row: short(row.spent.usage.output_tokens), dropped=1),
-    _Column("cost", lambda row: money(row.spent)),
-    _Column("rate", lambda row: pace(row) if row.state == "running" else "-", dropped=3),
-    _Column("left", _time_left),
+    _Column("debates", lambda row: f"{row.done:,}/{row.total:,}", is_needed=True),
+    _Column("calls", lambda row: short(row.spent.calls.get("asked", 0)), is_needed=True),
+    _Column("tokens in", lambda row: short(row.spent.usage.input_tokens)),
+    _Column("out", lambda row: short(row.spent.usage.output_tokens)),
+    _Column("cost", lambda row: money(row.spent), is_needed=True),
+    _Column("rate", lambda row: pace(row) if row.state == "running" else "-"),
+    _Column("left", _time_left, is_needed=True),
 )
-BAR_DROPPED = 4  # after all optional figures
 
 
 def draw(shown: RunProgress, width: int, room: int | None = None) -> RenderableType:
     """Draw an experiment: a table of its cells, and below it what was retried and what failed.
 
-    Debates, calls, cost, and time left (or the state of a cell that does not run) are always shown whole. If the
-    terminal is too narrow for whole names, the other columns are left out one by one; names are cut only after that.
+    Figures are always whole; long names of cells go on in the next line.
 
     Parameters
     ----------
@@ -95,52 +93,22 @@ def draw(shown: RunProgress, width: int, room: int | None = None) -> RenderableT
     width : int
         Columns of the terminal.
     room : int or None
-        The largest number of rows; running and failed cells come first.
+        The largest number of lines of cells; running and failed cells come first.
     """
-    rows = _chosen(shown.rows, room)
     many = has_many_datasets(shown)
-    named = [(name_of(row, many_datasets=many), row, STYLES[row.state]) for row in rows]
-    if len(shown.rows) > 1:
-        named.append(("all", shown.all, "bold"))
-    texts = [[column.text(row) for column in COLUMNS] for _, row, _ in named]
-    widths = [max(len(column.head), *(cell_len(line[i]) for line in texts)) + GAP for i, column in enumerate(COLUMNS)]
-    names = [name for name, _, _ in named]
-    columns, has_bar = _fitting(widths, width - max(map(cell_len, names), default=0))
-    space = width - sum(widths[i] for i in columns) - (BAR + GAP if has_bar else 0)
-
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, GAP, 0, 0), collapse_padding=True)
-    table.add_column(shortened(shown.experiment, space), overflow="fold", max_width=max(space, 1))
-    if has_bar:
-        table.add_column("", no_wrap=True)
-    for i in columns:
-        table.add_column(COLUMNS[i].head, justify="right", no_wrap=True)
-    for name, (_, row, style), line in zip(_distinct(names, space), named, texts, strict=True):
-        bar = [_bar(row)] if has_bar else []
-        table.add_row(Text(name), *bar, *(Text(line[i]) for i in columns), style=style)
+    longest = max((len(name_of(row, many_datasets=many)) for row in shown.rows), default=1)
+    space = max(1, width - (ALL if width >= WIDE else NEEDED))
+    lines = 1 + (longest - 1) // space  # of a row with a long name
+    rows = _chosen(shown.rows, room and room // lines)
+    columns = [column for column in COLUMNS if column.is_needed or width >= WIDE]
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), collapse_padding=True)
+    table.add_column(shortened(shown.experiment, space), overflow="fold")
+    for column in columns:
+        table.add_column(column.head, justify="right", no_wrap=True)
+    total = [("all", shown.all, "bold")] if len(shown.rows) > 1 else []
+    for name, row, style in (*((name_of(row, many_datasets=many), row, STYLES[row.state]) for row in rows), *total):
+        table.add_row(Text(name), *(Text(column.text(row)) for column in columns), style=style)
     return Group(table, *_notes(shown, rows))
-
-
-def _fitting(widths: Sequence[int], width: int) -> tuple[list[int], bool]:
-    """Return the columns that fit, and whether the bar fits."""
-    columns, has_bar = list(range(len(COLUMNS))), True
-    for step in range(1, BAR_DROPPED + 1):
-        if sum(widths[i] for i in columns) + (BAR + GAP) * has_bar <= width:
-            break
-        has_bar = step != BAR_DROPPED
-        columns = [i for i in columns if COLUMNS[i].dropped != step]
-    return columns, has_bar
-
-
-def _distinct(names: Sequence[str], width: int) -> Sequence[str]:
-    """Shorten names to a width; if two of them would become equal, leave all whole, to be wrapped."""
-    cut = [shortened(name, width) for name in names]
-    return cut if len(set(cut)) == len(set(names)) else names
-
-
-def _bar(row: CellProgress) -> ProgressBar:
-    return ProgressBar(
-        total=max(1, row.total), completed=row.done, width=BAR, complete_style="blue", finished_style="green"
-    )
 
 
 def _notes(shown: RunProgress, rows: Sequence[CellProgress]) -> list[Text]:

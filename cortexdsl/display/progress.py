@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,7 +39,7 @@ class CellProgress:
     spent : TallySum
         Of its jobs.
     rate : float
-        Calls a second.
+        Calls a second of the jobs that run, in the mean since they began.
     seconds_left : float or None
         At the present rate; None if unknown.
     """
@@ -222,31 +222,6 @@ def _sum(rows: Sequence[CellProgress], planned: Sequence[JobTally], at_once: int
     )  # fmt: skip
 
 
-class RecentPace:
-    """Calls per second over the last seconds, from several looks: more recent than the mean since a job began."""
-
-    def __init__(self, seconds: float = 15.0) -> None:
-        self._seconds = seconds
-        self._seen: deque[tuple[float, dict[tuple[str, str], int]]] = deque()
-
-    def of(self, shown: RunProgress, now: float) -> RunProgress:
-        """Return a progress with recent rates."""
-        calls = {(row.dataset, row.cell): row.spent.calls.get("asked", 0) for row in (*shown.rows, shown.all)}
-        self._seen.append((now, calls))
-        while len(self._seen) > 2 and now - self._seen[0][0] > self._seconds:
-            self._seen.popleft()
-        then, before = self._seen[0]
-        passed = now - then
-        if passed <= 0:
-            return shown
-
-        def paced(row: CellProgress) -> CellProgress:
-            key = row.dataset, row.cell
-            return replace(row, rate=max(0, calls[key] - before.get(key, 0)) / passed)
-
-        return replace(shown, rows=tuple(map(paced, shown.rows)), all=paced(shown.all))
-
-
 LOOK_EVERY = 0.5  # seconds between two looks at the tallies
 
 
@@ -271,7 +246,6 @@ class WatchedRun:
         self._tallies = Tallies(expected.tallies)
         self._control = ControlFile(expected.tallies, clock)
         self._before = {tally.job: tally for tally in self._tallies.read()} if since else {}
-        self._pace = RecentPace()
         self._shown: RunProgress | None = None
         self._looked = -float("inf")
 
@@ -284,7 +258,7 @@ class WatchedRun:
             if has_ended(self.expected.layout):  # a job that was killed could not say so
                 tallies = tuple(replace(one, state="stopped") if one.state == "running" else one for one in tallies)
             current = progress(self.expected, tallies, now, self._since, self._is_recorded, ends, self._before)
-            self._shown = with_pause(self._pace.of(current, now), self._control.now.paused)
+            self._shown = with_pause(current, self._control.now.paused)
         return self._shown
 
     def _is_recorded(self, job: DebateJob) -> bool:

@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.claims.cells import CellNames
-from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.meaning import estimate_unit
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core.metrics import is_share
 from cortexdsl.errors import CortexError
 from cortexdsl.explorer.folders import ResultsFolder, number, read_rows
 from cortexdsl.plan.persistence.run_record import stop_note
-from cortexdsl.records.links import find_link
-
-_ANSWERS = ("accuracy", "opening_accuracy", "score", "strict_accuracy", "lenient_accuracy")
+from cortexdsl.records.links import claim_link
 
 
 def overview(place: ResultsFolder) -> dict[str, Any]:
@@ -70,26 +67,6 @@ def _claim_unit(text: str) -> str:
         return estimate_unit(parse_claim(text), is_share)
     except CortexError:  # a claim of another version
         return "number"
-
-
-def claim_link(experiment: str, text: str, arms: Sequence[CellNames] = ()) -> str:
-    """Return the link to the debates that a claim is about.
-
-    For a claim on the answers of two cells, these are the debates that one cell got right and the other wrong.
-    Otherwise they are all debates of its cells, the most expensive first if the claim is on tokens.
-    """
-    try:
-        claim = parse_claim(text)
-        cells = list(dict.fromkeys(design_of(claim, arms).cells)) if arms else []
-        metrics = claim.metrics
-    except CortexError:
-        return find_link(experiment)
-    dataset = getattr(claim, "dataset", None)
-    dataset = dataset if isinstance(dataset, str) and dataset not in ("every", "no") else None
-    if len(cells) == 2 and any(metric in _ANSWERS for metric in metrics):
-        return find_link(experiment, dataset=dataset, apart=(cells[0], cells[1]))
-    sort = "tokens" if any("tokens" in metric for metric in metrics) else None
-    return find_link(experiment, dataset=dataset, cell=cells, sort=sort)  # type: ignore[arg-type]
 
 
 def _rows(path: Path, words: Sequence[str], numbers: Sequence[str]) -> list[dict[str, Any]]:

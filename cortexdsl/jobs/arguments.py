@@ -11,11 +11,18 @@ from pathlib import Path
 
 from cortexdsl.core import Limits
 from cortexdsl.errors import RecordError
+from cortexdsl.jobs.options import VerbParser
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.layout import results_folder
 from cortexdsl.plan.persistence.run_record import stop_note
 from cortexdsl.symlinks import opened_results
+
+
+def add_results(parser: VerbParser) -> None:
+    """Add the results of an experiment, by its name or their folder."""
+    line = "the experiment's name, or the folder of its results: results/quickstart"
+    parser.add("results", line, type=results_place)
 
 
 def add_spec(parser: argparse.ArgumentParser, which: str = "the spec") -> None:

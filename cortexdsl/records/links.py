@@ -13,7 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import quote
 
+from cortexdsl.claims.cells import CellNames
+from cortexdsl.claims.designs import design_of
+from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import ConfidenceSource
+from cortexdsl.errors import CortexError
 
 Outcome: TypeAlias = Literal["cut", "repetitive", "refused", "empty", "tool_calls", "other_language", "unmeasured"]
 """A kind of reply, named as in `scores.csv`: cut at its limit, repetitive, a refusal, empty, a call of a tool, in
@@ -103,3 +107,26 @@ def _part(text: str) -> str:
 def _well_formed(text: str) -> str:
     """Return a name with U+FFFD for lone surrogates, which addresses cannot hold, as the explorer does."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+_ANSWERS = ("accuracy", "opening_accuracy", "score", "strict_accuracy", "lenient_accuracy")
+
+
+def claim_link(experiment: str, text: str, arms: Sequence[CellNames] = ()) -> str:
+    """Return the link to the debates that a claim is about.
+
+    For a claim on the answers of two cells, these are the debates that one cell got right and the other wrong.
+    Otherwise they are all debates of its cells, the most expensive first if the claim is on tokens.
+    """
+    try:
+        claim = parse_claim(text)
+        cells = list(dict.fromkeys(design_of(claim, arms).cells)) if arms else []
+        metrics = claim.metrics
+    except CortexError:
+        return find_link(experiment)
+    dataset = getattr(claim, "dataset", None)
+    dataset = dataset if isinstance(dataset, str) and dataset not in ("every", "no") else None
+    if len(cells) == 2 and any(metric in _ANSWERS for metric in metrics):
+        return find_link(experiment, dataset=dataset, apart=(cells[0], cells[1]))
+    sort = "tokens" if any("tokens" in metric for metric in metrics) else None
+    return find_link(experiment, dataset=dataset, cell=cells, sort=sort)  # type: ignore[arg-type]

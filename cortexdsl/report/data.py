@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
 from pathlib import Path
@@ -66,7 +66,10 @@ class ScoreRow:
     stop: str = ""
 
 
-TROUBLES = tuple(field.name for field in fields(ScoreRow) if field.type == "int" and field.name != "calls")
+HEALTH_COUNTS = (
+    "failures", "unparsed_turns", "unparsed", "unanswered", "was_tied", "cut", "repetitive", "refused", "empty",
+    "tool_calls", "other_language", "unmeasured",
+)  # fmt: skip
 """Columns of scores.csv that count what went wrong."""
 
 
@@ -74,7 +77,7 @@ TROUBLES = tuple(field.name for field in fields(ScoreRow) if field.type == "int"
 class Health:
     """Failures in the debates of one cell, summed over its rows of scores.csv.
 
-    `counts` has the columns of `TROUBLES`. `stops` counts the reasons why debates ended. `absent` names, for each
+    `counts` has the columns of `HEALTH_COUNTS`. `stops` counts the reasons why debates ended. `absent` names, for each
     dataset, the replicates without a row of this cell, if another cell has one.
     """
 
@@ -218,13 +221,13 @@ def health_of(scores: Iterable[ScoreRow]) -> tuple[Health, ...]:
         places[row.dataset, row.cell, row.replicate] = None
         total = sums.setdefault(row.cell, Counter())
         total["debates"] += 1
-        for name in ("calls", *TROUBLES):
+        for name in ("calls", *HEALTH_COUNTS):
             total[name] += getattr(row, name)
         stops.setdefault(row.cell, Counter())[row.stop or "unknown"] += 1
     absent = absent_replicates(places)
     return tuple(
         Health(
-            cell, total["debates"], total["calls"], {name: total[name] for name in TROUBLES},
+            cell, total["debates"], total["calls"], {name: total[name] for name in HEALTH_COUNTS},
             dict(sorted(stops[cell].items())), {place[0]: which for place, which in absent.items() if place[1] == cell},
         )
         for cell, total in sums.items()

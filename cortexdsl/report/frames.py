@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortexdsl.core import EMPTY
 from cortexdsl.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RowType = TypeVar("RowType")
 
@@ -83,6 +86,15 @@ def read_frame(
 def read_row(kind: type[RowType], cells: Mapping[str, str], path: Path, line: int = 0, **given: Any) -> RowType:
     """Read the cells of one row, by column; `path` and `line` are named in errors."""
     return _row(kind, cells, path, line, cells, given)
+
+
+def rows_of(table: pd.DataFrame, kind: type[RowType], **given: Any) -> list[RowType]:
+    """Return the rows of a computed table, as if they had been read from its file."""
+    cells = (
+        {str(name): "" if value != value else str(value) for name, value in row.items()}
+        for row in table.to_dict("records")
+    )
+    return [read_row(kind, row, Path("computed"), **given) for row in cells]
 
 
 def _row(

@@ -7,16 +7,19 @@ from typing import Any
 
 from markupsafe import Markup
 
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.numbers import p_value
+from cortexdsl.records.links import claim_link
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.phrasing import provenance
-from cortexdsl.report.phrasing.claims import answer, claim_link, short_answer
+from cortexdsl.report.phrasing.claims import answer, short_answer
 from cortexdsl.report.phrasing.comparisons import (
+    TESTED,
     TestsOfAllCells,
     correction_in_words,
-    differences_tested,
     families_in_words,
+    intervals,
 )
 from cortexdsl.report.phrasing.failures import health_line, losses_line
 from cortexdsl.report.phrasing.ledger import History
@@ -64,7 +67,8 @@ def report_page(
     """Return the report as one HTML document; `unread` names steps most of whose replies could not be read."""
     plan = data.plan
     named = {table.name: table for table in tables}
-    answers = [(answer(row, history.ledger), claim_link(data, row)) for row in data.claims]
+    arms = [CellNames.of(cell) for cell in plan.get("cells", ())]
+    answers = [(answer(row, history.ledger), claim_link(data.experiment, row.claim, arms)) for row in data.claims]
     return template("page.html.j2").render(
         title=provenance.title(plan),
         experiment=plan.get("experiment", ""),
@@ -73,10 +77,9 @@ def report_page(
         stopping=provenance.stopping_line(data),
         short=short_answer([said for said, _ in answers]),
         answers=answers,
-        claims_tested=provenance.claims_tested_line(data),
-        differences_tested=differences_tested(
-            {row.correction for row in data.comparisons}, after_claims=bool(data.claims)
-        ),
+        tested=TESTED,
+        claims_decided=provenance.claims_decided_line(data),
+        intervals=intervals({row.correction for row in data.comparisons}),
         families=families_in_words(data),
         tests=tests,
         alpha=p_value(data.alpha).rstrip("0"),
@@ -87,16 +90,7 @@ def report_page(
         metric_tables=[table for name, table in named.items() if not _is_other(name)],
         rest=[table for name, table in named.items() if name.startswith("more-metrics")],
         family_tables=[table for name, table in named.items() if name.startswith("comparisons-")],
-        round_table=named.get("rounds"),
-        agent_table=named.get("agents"),
-        persuasion_table=named.get(PERSUASION),
-        calibration_table=named.get(CALIBRATION),
-        judge_table=named.get("agreement"),
-        grid_table=named.get("grid"),
-        learning_table=named.get(LEARNING),
-        whatif_tables=[named[EFFECTS]] if EFFECTS in named else [],
-        health_table=named.get("health"),
-        kept_table=named.get(KEPT),
+        named=named,
         health_line=health_line(data.health),
         losses=" ".join(
             filter(None, [history.notice, left_line(unfinished), losses_line(data), unread, unmatched_line(data)])

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, interval
 from cortexdsl.report.data import ReportData, read_data
 from cortexdsl.report.phrasing import provenance
-from cortexdsl.report.phrasing.claims import answer, short_answer
+from cortexdsl.report.phrasing.claims import Answer, answer
 from cortexdsl.report.phrasing.comparisons import (
+    TESTED,
     TestsOfAllCells,
-    differences_tested,
+    comparison_notes,
     families_in_words,
+    intervals,
     read_tests_of_all_cells,
 )
 from cortexdsl.report.phrasing.failures import health_line, losses_line, unread_line
-from cortexdsl.report.phrasing.ledger import History, read_history
+from cortexdsl.report.phrasing.ledger import read_history
 from cortexdsl.report.phrasing.names import group_by_method, wording
 from cortexdsl.report.tables.budgets import unmatched_line
 from cortexdsl.report.tables.spending import run_cost
@@ -51,58 +53,55 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     data = read_data(folder)
     history = read_history(folder, data.plan)
     tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
+    cost = run_cost(folder, data.plan, data.tallies, data.scores)
+    left = left_line(read_unfinished(folder, data.plan, data.tallies))
     lines = [provenance.title(data.plan), "=" * min(columns(), len(provenance.title(data.plan)))]
-    if left := left_line(read_unfinished(folder, data.plan, data.tallies)):
-        lines += [*wrapped(left), ""]
-    notices = (history.notice, losses_line(data), unread_line(data), unmatched_line(data))
-    for losses in filter(None, notices):
-        lines += [*wrapped(losses), ""]
-    if short := short_answer([answer(row, history.ledger) for row in data.claims]):
-        lines += [*wrapped(short), ""]
-    lines += wrapped(" · ".join(provenance.facts(data)))
-    if notice := provenance.built_in_line(data.plan):
-        lines += ["", notice]
-    for part in (
-        _answers(data, history, is_coloured),
+    for paragraph in (
+        *(
+            wrapped(notice)
+            for notice in (left, history.notice, losses_line(data), unread_line(data), unmatched_line(data))
+        ),
+        (line for row in data.claims for line in answer_lines(answer(row, history.ledger), is_coloured=is_coloured)),
+        wrapped(" · ".join(provenance.facts(data))),
+        wrapped(provenance.built_in_line(data.plan)),
         _numbers(data),
         _differences(data, tests),
-        _rounds(data),
+        _list("What if:", whatif_lines(folder)),
+        _list("Declaration, and changes:", history.said),
+        wrapped(provenance.stopping_line(data)),
+        wrapped(_tested(data)),
+        wrapped(health_line(data.health) if data.health else ""),
+        wrapped(" ".join((cost.sentence, *cost.served)) if cost else ""),
+        [f"The whole report: {folder / 'report.html'}"],
     ):
-        if paragraph := list(part):
-            lines += ["", *paragraph]
-    if branched := list(whatif_lines(folder)):
-        lines += ["", "What if:"]
-        for line in branched:
-            lines += wrapped(line, 2, 4)
-    if history.is_known:
-        lines += ["", "Declaration, and changes:"]
-        for sentence in history.said:
-            lines += wrapped(sentence, 2, 4)
-    if stopping := provenance.stopping_line(data):
-        lines += ["", *wrapped(stopping)]
-    if data.health:
-        lines += ["", *wrapped(health_line(data.health))]
-    if cost := run_cost(folder, data.plan, data.tallies, data.scores):
-        lines += ["", *wrapped(" ".join((cost.sentence, *cost.served)))]
-    lines += ["", f"The whole report: {folder / 'report.html'}"]
-    return "\n".join(lines).replace(THIN, " ").replace(HARD, " ") + "\n"
+        if some := list(paragraph):
+            lines += [*some, ""]
+    return "\n".join(lines[:-1]).replace(THIN, " ").replace(HARD, " ") + "\n"
 
 
-def _answers(data: ReportData, history: History, is_coloured: bool) -> Iterator[str]:
-    for row in data.claims:
-        said = answer(row, history.ledger)
-        verdict = said.verdict.upper()
-        on, off = (f"\x1b[{_COLOURS.get(said.verdict, '0')}m", "\x1b[0m") if is_coloured else ("", "")
-        mark = " (exploratory)" if said.is_exploratory else ""
-        yield from wrapped(f"{said.mark} {said.words}{mark}", 0, 2)
-        headline = " ".join(filter(None, [verdict, said.runs]))
-        finding = wrapped(f"{headline}: {said.finding}", 2)
-        yield f"  {on}{verdict}{off}{finding[0].strip().removeprefix(verdict)}"
-        yield from finding[1:]
-        remarks = " ".join(filter(None, [said.evidence, said.note]))
-        yield from wrapped(remarks, 4, 4)
-    if data.claims:
-        yield from wrapped(provenance.claims_tested_line(data), 2, 2)
+def _list(title: str, sentences: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of some sentences below their title; nothing if there are none."""
+    for number, sentence in enumerate(sentences):
+        yield from [] if number else [title]
+        yield from wrapped(sentence, 2, 4)
+
+
+def answer_lines(said: Answer, *, is_coloured: bool = False) -> Iterator[str]:
+    """Yield the lines of a claim: its sentence, verdict, estimate and remarks."""
+    verdict = said.verdict.upper()
+    on, off = (f"\x1b[{_COLOURS.get(said.verdict, '0')}m", "\x1b[0m") if is_coloured else ("", "")
+    mark = " (exploratory)" if said.is_exploratory else ""
+    yield from wrapped(f"{said.mark} {said.words}{mark}", 0, 2)
+    headline = " ".join(filter(None, [verdict, said.runs]))
+    first, *rest = wrapped(f"{headline}: {said.finding}", 2)
+    lines = (f"  {on}{verdict}{off}{first.strip().removeprefix(verdict)}", *rest, *wrapped(said.remarks, 4, 4))
+    yield from (line.replace(THIN, " ").replace(HARD, " ") for line in lines)
+
+
+def _tested(data: ReportData) -> str:
+    claims = [provenance.claims_decided_line(data)] if data.claims else []
+    differences = [intervals({row.correction for row in data.comparisons})] if data.comparisons else []
+    return " ".join([TESTED, *claims, *differences]) if claims or differences else ""
 
 
 def _numbers(data: ReportData) -> Iterator[str]:
@@ -135,34 +134,11 @@ def _differences(data: ReportData, tests: TestsOfAllCells) -> Iterator[str]:
     for family in families_in_words(data):
         mark = " (exploratory)" if family.is_exploratory else ""
         yield from wrapped(f"{family.name}{mark}: {family.how}", 2, 4)
-        if family.name in tests.together:
-            yield from wrapped(tests.together[family.name], 4, 6)
         for noun, found in family.found.items():
             yield from wrapped(f"{noun}: {found}", 4, 6)
-        for note in family.notes:
-            yield from wrapped(note, 4, 6)
-    corrections = {row.correction for row in data.comparisons}
-    also = [differences_tested(corrections, after_claims=bool(data.claims))] if data.comparisons else []
-    also += [tests.bounds] if data.comparisons and tests.bounds else []
-    for sentence in also + [ranks.sentence for ranks in tests.ranks[:1]]:
+    bounds = [tests.bounds] if data.comparisons and tests.bounds else []
+    for sentence in (*comparison_notes(data.comparisons), *bounds, *(ranks.sentence for ranks in tests.ranks[:1])):
         yield from wrapped(sentence, 2, 4)
-
-
-def _rounds(data: ReportData) -> Iterator[str]:
-    """Consensus by round, of the base methods, where the numbers of the report come from."""
-    base = [one.cell for one in group_by_method(data.cells) if not one.point]
-    shown = [row for row in data.rounds if row.dataset in data.datasets[-1:] and row.cell in base]
-    agreed = {row.cell for row in shown if row.consensus is not None}  # a single agent has no other to agree with
-    shown = [row for row in shown if row.cell in agreed]
-    last = max((row.round for row in shown), default=0)
-    if not last:
-        return
-    rows = [["consensus after round", *map(str, range(last + 1))]]
-    for cell in base:
-        course = {row.round: row.consensus for row in shown if row.cell == cell}
-        if course:
-            rows.append([cell, *(estimate(course.get(number), "share") for number in range(last + 1))])
-    yield from _ruled(rows)
 
 
 def _ruled(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from cortexdsl.display.console import Display
 from cortexdsl.display.expected import ExpectedRun, last_batches
-from cortexdsl.display.progress import RecentPace, RunProgress, WatchedRun, progress, trainings
+from cortexdsl.display.progress import RunProgress, WatchedRun, progress, trainings
 from cortexdsl.display.wording import plain_values, waves_on_their_way
 from cortexdsl.plan import Layout
 from cortexdsl.records.tallies import Tallies, read_tally, total_of
@@ -151,14 +151,6 @@ def test_a_tally_is_read_again_when_it_was_replaced(tmp_path: Path) -> None:
     (tmp_path / "next" / path.name).replace(path)
     os.utime(path, ns=times)
     assert total_of(tallies.read()).done == 5
-
-
-def test_the_pace_is_that_of_the_last_moments(tmp_path: Path) -> None:
-    """40 calls at 1,021 and 100 at 1,031: six a second, however slow the job was before."""
-    pace = RecentPace()
-    pace.of(at(tmp_path, said()), 1021.0)
-    later = at(tmp_path, said(calls={"asked": 100}, updated=1031.0), now=1031.0)
-    assert pace.of(later, 1031.0).all.rate == pytest.approx(6.0)
 
 
 def test_what_a_look_found_unneeded_is_not_expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

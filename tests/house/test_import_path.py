@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import os
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 from cortexdsl.cli.experiments import add_run_arguments, run_run
 from cortexdsl.cli.verbs import VERBS
 from cortexdsl.import_path import SAFE_PATH, protect_children, python_command
+from cortexdsl.jobs.options import VerbParser
 from cortexdsl.tasks.grading.math import COMMAND
 from cortexdsl.worker.run import MODULE
 
@@ -132,7 +132,7 @@ def test_run_becomes_snakemake_with_a_safe_path(monkeypatch: pytest.MonkeyPatch,
     started: list[list[str]] = []
     monkeypatch.chdir(hostile)
     monkeypatch.setattr(os, "execv", lambda program, command: started.append([program, *command[1:]]))
-    parser = argparse.ArgumentParser()
+    parser = VerbParser()
     add_run_arguments(parser)
     arguments = parser.parse_args(["x"])
     arguments.handed_on = []

@@ -17,6 +17,7 @@ import pytest
 from cortexdsl.cli.experiments import add_run_arguments, find_profile, run_run
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
+from cortexdsl.jobs.options import VerbParser
 from cortexdsl.models.endpoints.credentials import known_providers, provider_of
 from cortexdsl.models.endpoints.redirects import address_variables
 from cortexdsl.models.transports.prices import known_price
@@ -301,7 +302,7 @@ def test_the_shipped_specs_need_no_permission(monkeypatch: pytest.MonkeyPatch, t
 
 
 def arguments(*words: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
+    parser = VerbParser()
     add_run_arguments(parser)
     parsed = parser.parse_args(["x", *words])
     parsed.handed_on = []

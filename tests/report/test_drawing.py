@@ -20,6 +20,6 @@ def test_a_figure_is_drawn_once_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     def paint(canvas: Figure, sheet: Sheet) -> None:
         canvas.subplots().plot([1, 2], [1, 2])
 
-    draw_figure("line", "A line", "a line", lambda sheet: 2.0, paint)
+    draw_figure("line", "A line", lambda sheet: 2.0, paint)
     assert len(drawn) == 3 * len(SHEETS)
     assert len(layouts) == len(SHEETS)

@@ -6,7 +6,7 @@ import pytest
 
 from cortexdsl.report.frames import ClaimRow
 from cortexdsl.report.phrasing.claims import answer, short_answer
-from cortexdsl.report.phrasing.comparisons import claims_tested, intervals
+from cortexdsl.report.phrasing.comparisons import claims_decided, intervals
 from tests.report.test_words import plain
 
 
@@ -16,36 +16,13 @@ def row(claim: str, p: float | None = 0.62, verdict: str = "undecided", **more: 
 
 
 @pytest.mark.parametrize(
-    ("claim", "said"),
-    [
-        ("accuracy(a) > accuracy(b)", "Were both equally accurate, a gap this large or larger"),
-        ("input_tokens(a) < input_tokens(b)", "Were the input tokens per question equal, a gap this large or larger"),
-        ("accuracy(a) >= accuracy(b) - 0.02", "Were the true difference exactly -2 points, an estimate this far"),
-        ("accuracy(a) > 0.8", "Were the true value exactly 80 %, an estimate this far from it or farther"),
-        ("calls(a) <= 0.7 * calls(b)", "Were the true ratio exactly 0.7, an estimate this far from it or farther"),
-        ("accuracy(a) == accuracy(b) +- 0.05", "Were the true difference as large as 5 points, an estimate"),
-        ("accuracy(a) == accuracy(b) +- 0.02", "Were the true difference within 2 points, an estimate this far"),
-        ("accuracy(a[rounds]) increasing", "Without any trend, a slope this steep or steeper"),
-        ("accuracy(a[keep, rounds]) interacting", "Without any interaction, differences this large or larger"),
-        ("accuracy(a) - accuracy(b) > accuracy(c) - accuracy(d)", "Were both sides of the claim equal, a gap"),
-    ],
-)  # fmt: skip
-def test_p_is_said_as_what_chance_would_do(claim: str, said: str) -> None:
-    found = plain(answer(row(claim)).evidence)
-    assert found.startswith(said)
-    assert "would arise in 62 % of experiments." in found
-
-
-@pytest.mark.parametrize(
     "claim", ["accuracy(a) > accuracy(b) and calls(a) < calls(b)", "accuracy(a) > accuracy(every other)",
               "best keep of a is mean", "accuracy(a) > accuracy(b) on every dataset"],
 )  # fmt: skip
-def test_a_claim_of_several_parts_says_which_part_decides_and_no_chance(claim: str) -> None:
-    """The p of the weakest part is not how often chance would do as much for all."""
+def test_a_claim_of_several_parts_says_which_part_decides(claim: str) -> None:
     note = "holds only if every part does: the weakest is x, and the estimates favour 1 of 2 parts"
     said = answer(row(claim, note=note))
-    assert said.evidence == ""
-    assert said.note == "Holds only if every part does: the weakest is x, and the estimates favour 1 of 2 parts."
+    assert said.remarks == "Holds only if every part does: the weakest is x, and the estimates favour 1 of 2 parts."
 
 
 def test_the_estimate_of_several_parts_is_in_the_units_of_the_part_that_decides() -> None:
@@ -61,35 +38,27 @@ def test_an_undecided_verdict_says_where_the_estimate_lies_and_how_many_question
     said = answer(
         row("accuracy(a) > accuracy(b)", leans="the estimate points against the claim", questions_needed=1234)
     )
-    assert plain(said.evidence) == (
-        "Were both equally accurate, a gap this large or larger would arise in 62 % of experiments. The estimate "
-        "points against the claim. About 1,200 questions would decide an effect of the estimated size in 80 % of "
-        "experiments."
+    assert plain(said.remarks) == (
+        "The estimate points against the claim. About 1,200 questions would decide an effect of the estimated size in "
+        "80 % of experiments."
     )
     decided = answer(row("accuracy(a) > accuracy(b)", verdict="supported", questions_needed=1234))
-    assert "questions" not in decided.evidence
+    assert decided.remarks == ""
 
 
-@pytest.mark.parametrize(("p", "said"), [(0.00002, "fewer than 0.1 %"), (0.012, "1.2 %"), (0.0996, "10 %")])
-def test_small_chances_have_two_digits(p: float, said: str) -> None:
-    assert f"would arise in {said} of experiments." in plain(answer(row("accuracy(a) > accuracy(b)", p)).evidence)
+def test_verdicts_that_hold_at_any_time_say_so() -> None:
+    assert "is at most .05, however often one looked." in claims_decided(".05", 2, "holm", is_anytime=True)
 
 
-def test_a_p_that_may_be_looked_at_any_time_is_a_bound() -> None:
-    said = answer(row("accuracy(a) > accuracy(b)", test="e-process of the mean")).evidence
-    assert "would arise in at most 62 % of experiments." in plain(said)
-    assert "This holds however often one looked." in claims_tested(".05", 2, "holm", is_anytime=True)
-
-
-def test_what_was_not_tested_says_why_and_nothing_of_chance() -> None:
+def test_what_was_not_tested_says_why() -> None:
     said = answer(row("accuracy(a) > accuracy(b)", None, note="not tested: no question differs"))
-    assert (said.evidence, said.note) == ("", "Not tested: no question differs.")
+    assert said.remarks == "Not tested: no question differs."
 
 
 def test_how_claims_were_tested_names_the_correction_if_there_is_one() -> None:
-    assert "if its p, adjusted over 3 claims (holm), is at most .05 and" in claims_tested(".05", 3, "holm")
-    for count, correction in ((1, "holm"), (3, "none")):
-        assert "if its p is at most .05 and" in claims_tested(".05", count, correction)
+    assert "if its p, adjusted over 3 claims (holm), is at most .05." in claims_decided(".05", 3, "holm")
+    assert "if its p, not corrected, is at most .05." in claims_decided(".05", 3, "none")
+    assert "if its p is at most .05." in claims_decided(".05", 1, "holm")
 
 
 def test_each_kind_of_interval_is_named() -> None:

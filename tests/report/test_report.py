@@ -292,24 +292,8 @@ def test_the_terminal_report_has_no_colour_unasked(reported: Path) -> None:
     assert "\x1b" not in text
     assert "SUPPORTED: +13.0 points [+8.0, +18.0], adjusted p < .001" in text
     assert re.search(r"^  sparse\[keep=median\] +71\.0 % \[66\.0, 76\.0\] +2,300 \[2,250, 2,350\]$", text, re.MULTILINE)
-    assert re.search(r"^  full +40\.0 % +75\.0 % +80\.0 %$", text, re.MULTILINE)
     assert text.rstrip().endswith("report.html")
     assert "\x1b[32mSUPPORTED\x1b[0m" in terminal_report(reported, is_coloured=True)
-
-
-def test_a_method_of_one_voice_has_no_line_of_consensus(results: Path) -> None:
-    """Its consensus is empty after every round; where that is so of all, there is no table."""
-    rounds = results / "rounds.csv"
-    lines = [
-        re.sub(r",[^,]*,[^,]*,[^,]*$", ",,,", line) if ",full," in line else line
-        for line in rounds.read_text().splitlines()
-    ]
-    rounds.write_text("\n".join(lines) + "\n")
-    text = terminal_report(results)
-    assert "consensus after round" in text
-    assert not re.search(r"^  full +–", text, re.MULTILINE)
-    rounds.write_text("\n".join(line for line in lines if ",full," in line or line.startswith("dataset")) + "\n")
-    assert "consensus after round" not in terminal_report(results)
 
 
 def test_questions_are_whole_numbers(results: Path) -> None:
@@ -326,9 +310,8 @@ def test_questions_are_whole_numbers(results: Path) -> None:
 
 
 def test_what_stands_beside_the_comparisons_is_said(reported: Path) -> None:
-    """One sentence each, on the page and in the terminal: all cells at once, doubtful answers, ranks."""
+    """One sentence each, on the page and in the terminal: doubtful answers, ranks."""
     sentences = (
-        "All 3 cells at once, Cochran's Q: accuracy 18.0, df 2, p < .001.",
         "Scoring them as right instead could change 1 comparison: sparse against full (accuracy, arithmetic).",
         "Ranks over 4 datasets, accuracy: F infinite, p < .001; best sparse 1.25, full 2.00, vote 2.75; "
         "critical difference 1.66.",
@@ -338,8 +321,6 @@ def test_what_stands_beside_the_comparisons_is_said(reported: Path) -> None:
     for sentence in sentences:
         assert sentence in found.text
         assert sentence in terminal
-    labels = [attributes["aria-label"] or "" for tag, attributes in found.tags if tag == "svg"]
-    assert "critical difference 1.66: sparse 1.25; full 2.00; vote 2.75" in "".join(labels)
     assert (reported / "figures" / "ranks.png").exists()
 
 
@@ -385,9 +366,8 @@ def test_what_was_tested_and_which_interval_is_which_is_said_to_every_reader(tmp
     )
     page, text = " ".join(page_of(folder).text.split()), " ".join(terminal_report(folder).split())
     for shown in (page, text.replace("\u2212", "-")):
-        assert "Were both equally accurate, a gap this large or larger would arise in fewer than 0.1 %" in shown
         assert "Leans for it." in shown
-        assert shown.count("How this was tested:") == 2  # once for the claims, once for the differences
+        assert shown.count("How this was tested:") == 1
         assert "widened so that all of its family are right at once in 95 % of experiments (Bonferroni)." in shown
         assert "vote, accuracy, arithmetic: it lacks one." in shown
         assert "sparse +5.0 points [+0.2, +9.8]" in shown

@@ -8,12 +8,21 @@ from math import ceil, log10
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+from matplotlib.ticker import FixedLocator, NullFormatter
 
 from cortexdsl.core.metrics import COSTS
-from cortexdsl.numbers import Kind, estimate, number
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.figures.drawing import INK, MUTED, Drawing, Sheet, colours, draw_figure, label_points, tick
+from cortexdsl.report.figures.drawing import (
+    INK,
+    MUTED,
+    Drawing,
+    Sheet,
+    colours,
+    draw_figure,
+    explain,
+    legend_height,
+    tick,
+)
 from cortexdsl.report.phrasing.names import CellName, brief, group_by_method, wording
 from cortexdsl.stats.inference.budgets import SURE
 
@@ -61,6 +70,7 @@ def cost_figure(data: ReportData) -> Drawing | None:
             axes.set_ylabel(f"{words.title} (%)" if words.kind == "share" else words.title)
         for place in range(len(panels), grid.size):
             grid.flat[place].set_visible(False)
+        explain(canvas, sheet)
 
     every = [point for points in panels.values() for point in points]
     caption = (
@@ -71,9 +81,12 @@ def cost_figure(data: ReportData) -> Drawing | None:
         caption += f" A dark rim: on that front in at least {SURE:.0%} of bootstrap samples of questions."
     if any(point.name.point for point in every):
         caption += " Small rings are grid points of the method in the same colour."
-    alt = ". ".join(_described(budget, points, words.title, words.kind) for budget, points in panels.items())
-    height = 2.4 if len(panels) > 1 else 3.2
-    return draw_figure("cost", caption, alt, lambda sheet: rows(sheet) * (2.4 if sheet.is_column else height), draw)
+
+    def height(sheet: Sheet) -> float:
+        each = 2.4 if sheet.is_column or len(panels) > 1 else 3.2
+        return rows(sheet) * each + legend_height(len(methods), sheet)
+
+    return draw_figure("cost", caption, height, draw)
 
 
 def _points(data: ReportData, metric: str, budget: str) -> list[_Point]:
@@ -95,8 +108,8 @@ def _panel(
     if max(costs) > 5 * min(costs):
         _log_axis(axes, costs, (1,) if is_narrow else (1, 2, 5))
     else:
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+        axes.xaxis.set_major_formatter(tick)
+    axes.yaxis.set_major_formatter(tick)
     frontier = _frontier([(point.cost, scale * point.value) for point in points])
     axes.plot(*zip(*frontier, strict=True), color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
     for point in points:
@@ -106,26 +119,9 @@ def _panel(
         axes.plot(
             [point.cost], [scale * point.value], marker, color=colour, markersize=size, markerfacecolor=face,
             markeredgecolor=rim, markeredgewidth=width,
+            label=None if point.name.point else brief(point.name.method, 24), linestyle="none",
         )  # fmt: skip
     axes.margins(0.09, 0.12)
-    label_points(
-        axes,
-        [
-            (point.cost, scale * point.value, brief(point.name.method, 24), series[point.name.method][0])
-            for point in points
-            if not point.name.point
-        ],
-        [frontier],
-    )
-
-
-def _described(budget: str, points: Sequence[_Point], title: str, kind: Kind) -> str:
-    said = (
-        f"{point.name.cell} {estimate(point.value, kind)} at {number(point.cost)}"
-        + (", on the front" if point.is_sure else "")
-        for point in points
-    )
-    return f"{title} and {wording(budget).noun}: " + "; ".join(said)
 
 
 def _log_axis(axes: Axes, values: Sequence[float], steps: Sequence[int]) -> None:
@@ -133,7 +129,7 @@ def _log_axis(axes: Axes, values: Sequence[float], steps: Sequence[int]) -> None
     axes.set_xscale("log")
     decades = range(int(log10(min(values))) - 1, ceil(log10(max(values))) + 1)
     axes.xaxis.set_major_locator(FixedLocator([step * 10.0**decade for decade in decades for step in steps]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+    axes.xaxis.set_major_formatter(tick)
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.minorticks_off()
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
-from cortexdsl.numbers import THIN, estimate, number
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.figures.drawing import Drawing, Sheet, colours, draw_figure, spread, tick
+from cortexdsl.report.figures.drawing import Drawing, Sheet, colours, draw_figure, explain, legend_height, percent_tick
 from cortexdsl.report.frames import RoundRow
-from cortexdsl.report.phrasing.names import brief, group_by_method
+from cortexdsl.report.phrasing.names import CellName, brief, shown_cells
 from cortexdsl.report.tables.training import LearnedPhase
 
 MANY = 60  # lines that a panel has room for
@@ -24,9 +23,7 @@ def rounds_figure(data: ReportData) -> Drawing | None:
         return None
     datasets = [name for name in data.datasets if any(row.dataset == name for row in data.rounds)]
     known = {row.cell for row in data.rounds}
-    names = [one for one in group_by_method(data.cells) if one.cell in known]
-    if len(names) > MANY:
-        names = [one for one in names if not one.point] or names[:MANY]
+    names = shown_cells([cell for cell in data.cells if cell in known], MANY)
     series = colours(list(dict.fromkeys(one.method for one in names)))
     last = max(row.round for row in data.rounds)
 
@@ -36,23 +33,18 @@ def rounds_figure(data: ReportData) -> Drawing | None:
         panels = [(dataset, measure) for dataset in datasets for measure in ("accuracy", "consensus")]
         for (dataset, measure), axes in zip(panels, grid.flat, strict=True):
             prefix = f"{'mean over datasets' if dataset == 'all' else dataset}: " if len(datasets) > 1 else ""
-            ends: list[tuple[float, float, str, str]] = []
             for one in names:
                 rows = [row for row in data.rounds if (row.dataset, row.cell) == (dataset, one.cell)]
-                colour, marker = series[one.method]
-                line = _line(axes, rows, measure, colour, marker, last, is_thin=bool(one.point))
-                if line and not one.point:
-                    ends.append((*line[-1], brief(one.method, 14 if sheet.is_column else 24), colour))
+                _line(axes, rows, measure, series[one.method], last, one)
             axes.set_title((prefix + measure).capitalize() if not prefix else prefix + measure)
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{tick(value)}{THIN}%"))
+            axes.yaxis.set_major_formatter(percent_tick)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.yaxis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
             axes.set_xlim(-0.15, last + 0.15)
             axes.margins(y=0.08)
-            if measure == "consensus" or across == 1:
-                _label_ends(axes, ends, last)
         for axes in grid[-1]:
             axes.set_xlabel("Round (0 is the opening)")
+        explain(canvas, sheet)
 
     caption = (
         "Accuracy of the vote, and the share of debates whose agents all agree, after each round. A debate that has "
@@ -61,16 +53,16 @@ def rounds_figure(data: ReportData) -> Drawing | None:
     )
     if any(one.point for one in names):
         caption += " Thin lines are grid points of the method in the same colour."
-    alt = _described(data, datasets[-1], [one.cell for one in names if not one.point])
-    return draw_figure(
-        "rounds", caption, alt, lambda sheet: len(datasets) * (4.2 if sheet.is_column else 2.5) + 0.1, draw
-    )
+
+    def height(sheet: Sheet) -> float:
+        return len(datasets) * (4.2 if sheet.is_column else 2.5) + legend_height(len(series), sheet)
+
+    return draw_figure("rounds", caption, height, draw)
 
 
-def _line(
-    axes: Axes, rows: Sequence[RoundRow], measure: str, colour: str, marker: str, last: int, *, is_thin: bool
-) -> list[tuple[float, float]]:
-    """Draw one cell's course and return it; a method without rounds is a level line."""
+def _line(axes: Axes, rows: Sequence[RoundRow], measure: str, look: tuple[str, str], last: int, one: CellName) -> None:
+    """Draw one cell's course; a method without rounds is a level line."""
+    (colour, marker), is_thin = look, bool(one.point)
     values = [(row.round, row.accuracy if measure == "accuracy" else row.consensus) for row in rows]
     course = sorted((float(at), 100 * value) for at, value in values if value is not None)
     is_level = len(course) == 1
@@ -80,30 +72,8 @@ def _line(
     axes.plot(
         x, y, marker=None if is_level else marker, color=colour, linewidth=0.6 if is_thin else 1.0 if is_level else 1.6,
         markersize=0 if is_thin else 3.5, alpha=0.55 if is_thin else 1, zorder=1.5 if is_thin else 2.5,
-        linestyle=(0, (4, 2)) if is_level else "-",
+        linestyle=(0, (4, 2)) if is_level else "-", label=None if is_thin else brief(one.method, 24),
     )  # fmt: skip
-    return course
-
-
-def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], last: int) -> None:
-    """Write the methods' names to the right of the panel, in the order of their last values."""
-    low, high = axes.get_ylim()
-    gap = 0.085 * (high - low)
-    arrow = {"arrowstyle": "-", "linewidth": 0.5, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3}
-    for (x, y, method, colour), place in zip(ends, spread([y for _, y, _, _ in ends], gap), strict=True):
-        axes.annotate(
-            method, (x, y), (last + 0.3 + 0.05 * last, place), textcoords="data", va="center", color=colour,
-            annotation_clip=False,
-            arrowprops={**arrow, "color": colour},
-        )  # fmt: skip
-
-
-def _described(data: ReportData, dataset: str, cells: Sequence[str]) -> str:
-    rows = [row for row in data.rounds if row.dataset == dataset and row.cell in cells]
-    return "Accuracy and consensus by round: " + "; ".join(
-        f"{row.cell} round {row.round} {estimate(row.accuracy, 'share')} and {estimate(row.consensus, 'share')}"
-        for row in rows
-    )
 
 
 def learning_figure(phases: Sequence[LearnedPhase]) -> Drawing | None:
@@ -127,8 +97,8 @@ def learning_figure(phases: Sequence[LearnedPhase]) -> Drawing | None:
                     axes.plot(x, y, marker, linestyle="-", color=colour, markersize=3, label=brief(phase.name, 24))
             axes.set_title(title)
             axes.margins(0.03, 0.1)
-        grid.flat[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{tick(value)}{THIN}%"))
-        grid.flat[0].legend(frameon=False, fontsize=7)
+        grid.flat[1].yaxis.set_major_formatter(percent_tick)
+        explain(canvas, sheet)
         for axes in grid[-1]:
             axes.set_xlabel("Epoch")
 
@@ -136,7 +106,4 @@ def learning_figure(phases: Sequence[LearnedPhase]) -> Drawing | None:
         "Learning on questions that are kept for validation: the loss, and the share of pairs whose better reply has "
         "gained more than the worse one. The first point is before the first step."
     )
-    alt = "Loss on validation examples: " + "; ".join(
-        f"{phase.name} from {number(phase.looks[0].loss, 3)} to {number(phase.looks[-1].loss, 3)}" for phase in shown
-    )
-    return draw_figure("learning", caption, alt, lambda sheet: 4.2 if sheet.is_column else 2.6, draw)
+    return draw_figure("learning", caption, lambda sheet: 4.2 if sheet.is_column else 2.6, draw)

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from cortexdsl.metrics.axis_effects import AxisLevel
-from cortexdsl.numbers import HARD, THIN, Kind, difference, estimate, interval
+from cortexdsl.numbers import HARD, THIN, Kind, counted
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, draw_figure, tick
-from cortexdsl.report.frames import ComparisonRow, MetricRow
+from cortexdsl.report.frames import ComparisonRow
 from cortexdsl.report.phrasing.comparisons import Ranks
-from cortexdsl.report.phrasing.names import CellName, brief, fold_name, group_by_method, wording
+from cortexdsl.report.phrasing.names import brief, fold_name, shown_cells, wording
 from cortexdsl.stats.inference.rankings import draw_ranks
 
 PITCH = 0.21  # inches from row to row
 ACROSS = 3  # panels side by side
 MANY = 40  # rows that a figure has room for
-_GRID_PITCH = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def accuracy_figure(data: ReportData) -> Drawing | None:
     if metric is None:
         return None
     words = wording(metric)
-    names = group_by_method(data.cells)
+    names = shown_cells(data.cells, MANY)
     tested = [row for row in data.comparisons if row.metric == metric]
     references = Counter(row.reference for row in tested)
     main = [cell for cell, _ in references.most_common(1)]
@@ -69,16 +68,14 @@ def accuracy_figure(data: ReportData) -> Drawing | None:
     panels = {dataset: found for dataset in data.datasets if (found := dots(dataset))}
     if not panels:
         return None
-    shown = _few([one.cell for one in names], {dot.row: dot.value for dots_ in panels.values() for dot in dots_})
-    plot = _Plot(panels, {cell: cell for cell in shown}, words.kind, words.title)
+    plot = _Plot(panels, {one.cell: one.cell for one in names}, words.kind, words.title)
     caption = f"{words.title} of each cell, with its 95{THIN}% interval."
     if tested:
         caption += (
             " Filled: differs significantly from its reference after correction. Ring: does not. Diamond: a reference."
         )
-    caption += _left_out(len(names), len(shown))
-    alt = _described(data, metric, words.kind, words.title, shown)
-    return draw_figure("accuracy", caption, alt, plot.height, plot.draw)
+    caption += _left_out(len(data.cells) - len(names))
+    return draw_figure("accuracy", caption, plot.height, plot.draw)
 
 
 def differences_figure(data: ReportData) -> Drawing | None:
@@ -88,49 +85,30 @@ def differences_figure(data: ReportData) -> Drawing | None:
     if metric is None or not rows:
         return None
     words = wording(metric)
-    datasets = [dataset for dataset in data.datasets if any(row.dataset == dataset for row in rows)]
-    panels = {
-        dataset: [
-            _Dot(_key(row), row.difference, *_together(row), row.is_significant)
-            for row in rows
-            if row.dataset == dataset and row.difference is not None
-        ]
-        for dataset in datasets
-    }
-    order = {one.cell: rank for rank, one in enumerate(group_by_method(data.cells))}
+    panels: dict[str, list[_Dot]] = {dataset: [] for dataset in data.datasets}
+    for row in rows:
+        if row.difference is not None:
+            panels[row.dataset].append(_Dot(_key(row), row.difference, *_together(row), row.is_significant))
+    order = {one.cell: rank for rank, one in enumerate(shown_cells(data.cells, MANY))}
     families = list(dict.fromkeys(row.family for row in rows))
-    ranked = sorted(rows, key=lambda row: (families.index(row.family), order.get(row.cell, len(order))))
-    labels = {_key(row): f"{row.cell} against {row.reference}" for row in ranked}
-    shown = _few(list(labels), {_key(row): row.difference for row in ranked if row.difference is not None})
-    plot = _Plot(panels, {key: labels[key] for key in shown}, words.kind, f"{words.title}: difference", zero=True)
-    alt = f"Differences in {words.noun}: " + "; ".join(
-        f"{row.cell} against {row.reference}{_on(row.dataset, datasets)} {difference(row.difference, words.kind)}"
-        f" {interval(*_together(row), words.kind, signed=True)}{', significant' if row.is_significant else ''}"
-        for row in rows
-        if _key(row) in shown
+    ranked = sorted(
+        (row for row in rows if row.cell in order), key=lambda row: (families.index(row.family), order[row.cell])
     )
+    labels = {_key(row): f"{row.cell} against {row.reference}" for row in ranked}
+    shown = {dataset: dots for dataset, dots in panels.items() if dots}
+    plot = _Plot(shown, labels, words.kind, f"{words.title}: difference", zero=True)
     unit = " in percentage points" if words.kind == "share" else ""
     caption = (
         f"Difference in {words.noun}{unit} of each cell from its reference, with its 95{THIN}% interval, adjusted as "
         "the p-values of its family are: to the right of the line the cell is higher. Filled: significant after "
         "correction within its family."
         + (" Exploratory comparisons are among them." if any(row.exploratory for row in rows) else "")
-    ) + _left_out(len(labels), len(shown))
-    return draw_figure("differences", caption, alt, plot.height, plot.draw)
+    ) + _left_out(len({_key(row) for row in rows} - labels.keys()))
+    return draw_figure("differences", caption, plot.height, plot.draw)
 
 
-def _few(rows: Sequence[str], values: Mapping[str, float]) -> list[str]:
-    """Return the rows that a figure has room for: of very many the cells of no grid, the highest and the lowest."""
-    if len(rows) <= MANY:
-        return list(rows)
-    ranked = sorted((row for row in rows if row in values), key=lambda row: values[row])
-    base = {row for row in rows if not CellName.of(row.split("\n")[1] if "\n" in row else row).point}
-    kept = {*ranked[: MANY // 4], *ranked[-MANY // 4 :], *(list(base)[: MANY // 2] if len(base) > MANY // 2 else base)}
-    return [row for row in rows if row in kept]
-
-
-def _left_out(every: int, shown: int) -> str:
-    return f" Of {every} rows the highest and the lowest are drawn, and those of no grid." if shown < every else ""
+def _left_out(number: int) -> str:
+    return f" {counted(number, 'row of a grid is', 'rows of grids are')} only in the table." if number else ""
 
 
 def _together(row: ComparisonRow) -> tuple[float | None, float | None]:
@@ -142,19 +120,6 @@ def _together(row: ComparisonRow) -> tuple[float | None, float | None]:
 
 def _key(row: ComparisonRow) -> str:
     return "\n".join((row.family, row.cell, row.reference))
-
-
-def _on(dataset: str, datasets: Sequence[str]) -> str:
-    return f" on {dataset}" if len(datasets) > 1 else ""
-
-
-def _described(data: ReportData, metric: str, kind: Kind, title: str, shown: Collection[str]) -> str:
-    last = data.datasets[-1]
-    rows: list[MetricRow] = [row for row in data.metrics if (row.metric, row.dataset) == (metric, last)]
-    rows = [row for row in rows if row.cell in shown]
-    return f"{title} on {last}: " + "; ".join(
-        f"{row.cell} {estimate(row.estimate, kind)} {interval(row.ci_low, row.ci_high, kind)}".strip() for row in rows
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +153,7 @@ class _Plot:
         first.set_ylim(-0.7, len(used) - 0.3)
         first.set_yticks([height[key] for key in used], self._names(sheet))
         first.xaxis.set_major_locator(MaxNLocator(6 if across == 1 and not sheet.is_column else 4))
-        first.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+        first.xaxis.set_major_formatter(tick)
         unit = {"share": "percentage points" if self.zero else "%"}.get(self.kind, "")
         canvas.supxlabel(f"{self.title} ({unit})" if unit else self.title, fontsize=sheet.letters + 0.5, color=INK)
 
@@ -233,52 +198,20 @@ def grid_figure(data: ReportData, levels: Sequence[AxisLevel]) -> Drawing | None
     if not levels or data.primary is None:
         return None
     how = wording(data.primary)
-    scale = 100.0 if how.kind == "share" else 1.0
-    panels: dict[tuple[str, str], list[AxisLevel]] = {}
+    several = len({level.method for level in levels}) > 1
+    labels, dots = {}, []
     for level in levels:
-        panels.setdefault((level.method, level.axis), []).append(level)
-    several = len({method for method, _ in panels}) > 1
-    tallest = max(map(len, panels.values()))
-
-    def across(sheet: Sheet) -> int:
-        return 1 if sheet.is_column else min(ACROSS, len(panels))
-
-    def height(sheet: Sheet) -> float:
-        return -(-len(panels) // across(sheet)) * (_GRID_PITCH * tallest + 0.5) + 0.3
-
-    def draw(canvas: Figure, sheet: Sheet) -> None:
-        grid = canvas.subplots(-(-len(panels) // across(sheet)), across(sheet), sharex=True, squeeze=False)
-        for axes, ((method, axis), values) in zip(grid.flat, panels.items(), strict=False):
-            _grid_panel(axes, values, scale)
-            axes.set_title(brief(f"{method}: {axis}" if several else axis, 40))
-        for place in range(len(panels), grid.size):
-            grid.flat[place].set_visible(False)
-            grid.flat[place - across(sheet)].tick_params(labelbottom=True)
-        unit = " (percentage points)" if how.kind == "share" else ""
-        canvas.supxlabel(f"{how.title}, against the axis's other values{unit}", fontsize=sheet.letters + 0.5, color=INK)
-
+        key = f"{level.method}\n{level.axis}\n{level.value}"
+        labels[key] = f"{f'{level.method}: ' * several}{level.axis} = {level.value}"
+        low, high = (end if isfinite(end) else None for end in (level.low, level.high))
+        dots.append(_Dot(key, level.effect, low, high, is_filled=True))
+    labels = dict(list(labels.items())[:MANY])
+    plot = _Plot({"grid": dots}, labels, how.kind, "Against other values", zero=True)
     caption = (
         f"What each axis of the grid does to {how.noun}: each value, averaged over all other axes, against the axis's "
         f"other values, with its 95{THIN}% interval (paired by question, not corrected)."
-    )
-    alt = f"Effects on {how.noun}: " + "; ".join(
-        f"{level.method} {level.axis} {level.value} {difference(level.effect, how.kind)}" for level in levels
-    )
-    return draw_figure("grid", caption, alt, height, draw)
-
-
-def _grid_panel(axes: Axes, values: Sequence[AxisLevel], scale: float) -> None:
-    axes.grid(visible=False, axis="y")
-    axes.axvline(0, color=MUTED, linewidth=0.9)
-    places = range(len(values) - 1, -1, -1)
-    for place, level in zip(places, values, strict=True):
-        if isfinite(level.low) and isfinite(level.high):
-            axes.plot([scale * level.low, scale * level.high], [place, place], color=INK, linewidth=1.2)
-        axes.plot([scale * level.effect], [place], "o", color=INK, markersize=4.5)
-    axes.set_yticks(list(places), [brief(level.value, 22) for level in values])
-    axes.set_ylim(-0.6, len(values) - 0.4)
-    axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+    ) + _left_out(len(levels) - len(labels))
+    return draw_figure("grid", caption, plot.height, plot.draw)
 
 
 def ranks_figure(ranked: Sequence[Ranks]) -> Drawing | None:
@@ -309,7 +242,4 @@ def ranks_figure(ranked: Sequence[Ranks]) -> Drawing | None:
         f"Mean rank of each cell by {noun} over {first.datasets} datasets; 1 is best, and the dataset is the unit. "
         f"Cells that a bar joins do not differ significantly: that takes more than {first.width:.2f} (Nemenyi)."
     )
-    alt = f"Mean ranks by {noun} over {first.datasets} datasets, critical difference {first.width:.2f}: " + "; ".join(
-        f"{cell} {rank:.2f}" for cell, rank in first.cells.items()
-    )
-    return draw_figure("ranks", caption, alt, lambda _: 1.1 + 0.16 * len(ranks), draw)
+    return draw_figure("ranks", caption, lambda _: 1.1 + 0.16 * len(ranks), draw)

@@ -14,21 +14,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
-import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
 
 from cortexdsl.files import write_file
-from cortexdsl.numbers import MINUS
+from cortexdsl.numbers import MINUS, THIN
 
 INK, MUTED, FAINT, PAPER, ACCENT = "#1d2026", "#6a7079", "#dcdfe3", "#fefefe", "#0067a5"
 # Okabe and Ito's palette (2008) without its yellow, which is too faint for lines; dark enough on white.
@@ -84,11 +79,10 @@ class FigureFiles:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A finished figure; `name` is that of its files and its anchor in the page, `alt` its text alternative."""
+    """A finished figure; `name` is that of its files and its anchor in the page. A table has its numbers."""
 
     name: str
     caption: str
-    alt: str
     files: Mapping[Sheet, FigureFiles]
 
     def save(self, folder: Path) -> None:
@@ -110,7 +104,7 @@ class Drawing:
             text = text.replace(colour, f"var({variable})")
         text = re.sub(r'\b(fill|stroke)="(var\([^"]+\))"', r'style="\1: \2"', text)
         return (
-            f'<svg class="drawing {sheet.folder or "page"}" role="img" aria-label={quoteattr(self.alt)}'
+            f'<svg class="drawing {sheet.folder or "page"}" role="img" aria-label={quoteattr(self.caption)}'
             + text.removeprefix("<svg")
         )
 
@@ -118,10 +112,10 @@ class Drawing:
 Painter: TypeAlias = Callable[[Figure, Sheet], None]
 
 
-def draw_figure(name: str, caption: str, alt: str, height: Callable[[Sheet], float], draw: Painter) -> Drawing:
+def draw_figure(name: str, caption: str, height: Callable[[Sheet], float], draw: Painter) -> Drawing:
     """Draw a figure on every sheet, in the house style; the same figure gives the same bytes everywhere.
 
-    `height` gives the inches on a sheet; name, caption and alt are those of `Drawing`.
+    `height` gives the inches on a sheet; name and caption are those of `Drawing`.
     """
     files = {}
     for sheet in SHEETS:
@@ -132,7 +126,7 @@ def draw_figure(name: str, caption: str, alt: str, height: Callable[[Sheet], flo
             FigureCanvasAgg(canvas)
             draw(canvas, sheet)
             files[sheet] = _files(canvas)
-    return Drawing(name, caption, alt, files)
+    return Drawing(name, caption, files)
 
 
 def _files(canvas: Figure) -> FigureFiles:
@@ -172,76 +166,25 @@ def colours(names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
     return {name: (PALETTE[index % count], MARKERS[index // count % len(MARKERS)]) for index, name in enumerate(names)}
 
 
-def label_points(
-    axes: Axes, points: Sequence[tuple[float, float, str, str]], lines: Sequence[Sequence[tuple[float, float]]] = ()
-) -> None:
-    """Place each label next to its point, where it overlaps least with what is already drawn.
-
-    Points are (x, y, label, colour). The axes must have their final scales; labels keep clear of `lines`.
-    """
-    drawing = axes.get_figure(root=True)
-    assert drawing is not None
-    lay_out(drawing)
-    canvas = drawing.canvas
-    assert isinstance(canvas, FigureCanvasAgg)
-    renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
-    spots = [axes.transData.transform((x, y)) for x, y, _, _ in points]
-    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in spots]
-    for line in lines:
-        corners = axes.transData.transform(line)
-        for start, end in pairwise(corners):
-            steps = np.linspace(0, 1, 2 + int(np.hypot(*(end - start)) / 5))[:, None]
-            taken += [Bbox.from_bounds(x - 2, y - 2, 4, 4) for x, y in start + steps * (end - start)]
-    frame = axes.get_window_extent(renderer)
-    places = (
-        (7, 0, "left", "center"), (-7, 0, "right", "center"), (0, 8, "center", "bottom"), (0, -8, "center", "top"),
-        (6, 7, "left", "bottom"), (6, -7, "left", "top"), (-6, 7, "right", "bottom"), (-6, -7, "right", "top"),
-        (9, 18, "left", "bottom"), (9, -18, "left", "top"), (22, 0, "left", "center"), (0, 20, "center", "bottom"),
-    )  # fmt: skip
-    for x, y, label, colour in points:
-        best: tuple[float, Artist, Bbox] | None = None
-        for dx, dy, across, along in places:
-            text = axes.annotate(
-                label, (x, y), (dx, dy), textcoords="offset points", ha=across, va=along, color=colour,
-                annotation_clip=False,
-            )  # fmt: skip
-            box = text.get_window_extent(renderer).padded(3)
-            cost = sum(_overlap(box, other) for other in taken) + 4 * (box.width * box.height - _overlap(box, frame))
-            if best is None or cost < best[0]:
-                if best is not None:
-                    best[1].remove()
-                best = (cost, text, box)
-            else:
-                text.remove()
-        if best is not None:
-            taken.append(best[2])
+def explain(canvas: Figure, sheet: Sheet, names: int = 3) -> None:
+    """Put one legend below all panels: each label of their lines once, `names` side by side on a page."""
+    lines = {label: line for axes in canvas.axes for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    across = 2 if sheet.is_column else names
+    canvas.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=across, frameon=False)
 
 
-def tick(value: float) -> str:
-    """Write a tick with the digits that it needs."""
+def legend_height(labels: int, sheet: Sheet, names: int = 3) -> float:
+    """Return the inches that `explain` takes."""
+    return 0.16 * -(-labels // (2 if sheet.is_column else names)) + 0.1
+
+
+def tick(value: float, place: object = None) -> str:
+    """Write a tick with the digits that it needs; Matplotlib also says which one it is."""
     if abs(value) >= 1e9:
         return f"{value:.3g}".replace("e+", "e").replace("-", MINUS)
     return f"{value:,.10g}".replace("-", MINUS)
 
 
-def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Move places apart, as little as may be, until neighbours are at least `gap` apart; order is kept."""
-    order = sorted(range(len(places)), key=lambda index: places[index])
-    blocks: list[list[float]] = []  # [sum of wanted starts, count]: neighbours that touch move as one
-    for rank, index in enumerate(order):
-        blocks.append([places[index] - rank * gap, 1])
-        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
-            total, count = blocks.pop()
-            blocks[-1][0] += total
-            blocks[-1][1] += count
-    starts = [block[0] / block[1] for block in blocks for _ in range(int(block[1]))]
-    moved = [0.0] * len(places)
-    for rank, index in enumerate(order):
-        moved[index] = starts[rank] + rank * gap
-    return moved
-
-
-def _overlap(one: Bbox, other: Bbox) -> float:
-    width = min(one.x1, other.x1) - max(one.x0, other.x0)
-    height = min(one.y1, other.y1) - max(one.y0, other.y0)
-    return float(max(width, 0) * max(height, 0))
+def percent_tick(value: float, place: object = None) -> str:
+    """Write a tick of a share in percent."""
+    return f"{tick(value)}{THIN}%"

@@ -6,13 +6,12 @@ import re
 from collections import Counter
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from cortexdsl.metrics.outcome import COURSES, course_of
-from cortexdsl.numbers import THIN, estimate
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.figures.drawing import PALETTE, PAPER, Drawing, Sheet, colours, draw_figure, tick
-from cortexdsl.report.phrasing.names import brief, group_by_method
+from cortexdsl.report.figures.drawing import PALETTE, PAPER, Drawing, Sheet, colours, draw_figure, explain, percent_tick
+from cortexdsl.report.phrasing.names import brief, fold_name, group_by_method, shown_cells
 
 PITCH = 0.24
 MANY = 40  # rows that a figure has room for
@@ -38,9 +37,7 @@ _FILLS = {
 def course_figure(data: ReportData) -> Drawing | None:
     """Draw the share of debates that were won or lost in each way, a bar a cell; None if tables do not say."""
     shares = course_shares(data)
-    names = [one for one in group_by_method(data.cells) if one.cell in shares]
-    if len(names) > MANY:
-        names = [one for one in names if not one.point] or names[:MANY]
+    names = shown_cells([cell for cell in data.cells if cell in shares], MANY)
     if not names:
         return None
 
@@ -57,23 +54,18 @@ def course_figure(data: ReportData) -> Drawing | None:
                 label=_WORDS[course],
             )  # fmt: skip
             left = [start + width for start, width in zip(left, widths, strict=True)]
-        axes.set_yticks(list(places), [brief(one.cell, 20 if sheet.is_column else 34) for one in names])
+        axes.set_yticks(list(places), [fold_name(one.cell, 20 if sheet.is_column else 34) for one in names])
         axes.set_xlim(0, 100)
         axes.set_ylim(-0.6, len(names) - 0.4)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{tick(value)}{THIN}%"))
-        canvas.legend(loc="outside lower center", ncols=2 if sheet.is_column else 3, frameon=False)
+        axes.xaxis.set_major_formatter(percent_tick)
+        explain(canvas, sheet)
 
     caption = (
         "Where each debate was won or lost. Right from the start: the vote of the openings was right, too. Won in the "
         "debate: at least half of the last answers are right; won by the decision: fewer are. Lost by the decision: a "
         "last answer is right; lost in the debate: only an earlier one was; never found: no answer was right."
     )
-    alt = "Where debates were won or lost: " + "; ".join(
-        f"{one.cell} "
-        + ", ".join(f"{_WORDS[course]} {estimate(shares[one.cell][course], 'share')}" for course in COURSES)
-        for one in names
-    )
-    return draw_figure("courses", caption, alt, lambda _: PITCH * len(names) + 1.0, draw)
+    return draw_figure("courses", caption, lambda _: PITCH * len(names) + 1.0, draw)
 
 
 def course_shares(data: ReportData) -> dict[str, dict[str, float]]:
@@ -125,15 +117,12 @@ def samples_figure(data: ReportData) -> Drawing | None:
             axes.set_title(title)
             axes.set_xlabel("k")
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{tick(value)}{THIN}%"))
-        canvas.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+            axes.yaxis.set_major_formatter(percent_tick)
+        explain(canvas, sheet)
 
     caption = (
         "What k samples of a question give: the chance that one is right (pass@k), the score of their vote "
         "(majority@k), and the chance that all are right (pass^k). Questions with fewer than k samples are left out, "
         "which n_questions in metrics.csv counts."
     )
-    alt = "Curves over k samples: " + "; ".join(
-        f"{cell} pass@{k} {estimate(value, 'share')}" for cell in cells for k, value in sorted(lines["pass_at", cell])
-    )
-    return draw_figure("samples", caption, alt, lambda sheet: 6.0 if sheet.is_column else 2.6, draw)
+    return draw_figure("samples", caption, lambda sheet: 6.0 if sheet.is_column else 2.6, draw)

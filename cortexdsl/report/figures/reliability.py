@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from cortexdsl.numbers import estimate
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.figures.drawing import MUTED, PALETTE, Drawing, Sheet, colours, draw_figure
+from cortexdsl.report.figures.drawing import MUTED, Drawing, Sheet, colours, draw_figure, legend_height
 from cortexdsl.report.frames import BinRow
 from cortexdsl.report.phrasing.names import CellName, brief, group_by_method
 
@@ -22,7 +21,6 @@ _DASHES: Mapping[str, _Dashes] = {
     "stated": "-", "logprob": (0, (5, 1.5)), "consistency": (0, (1.2, 1)), "verifier": (0, (5, 1.5, 1.2, 1.5)),
 }  # fmt: skip
 _MEASURED = tuple(_DASHES)[1:]
-_LETTERS = 24  # of a method's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +29,15 @@ class _Line:
 
     bins: tuple[BinRow, ...]
     colour: str
+    marker: str
     dashes: _Dashes
-
-
-@dataclass(frozen=True, slots=True)
-class _Panel:
-    title: str
-    lines: tuple[_Line, ...]
 
 
 def confidence_figure(data: ReportData) -> Drawing | None:
     """Draw accuracy against confidence.
 
-    Each source of confidence has a panel, with one line per method. If there are more methods than colours, each method
-    has a panel instead, with one line per source. Shown are cells outside grids, and the points of a grid that varies
-    nothing but the source of confidence. Each dataset has its own rows of panels.
+    Each source of confidence has a panel, with one line per method. Shown are cells outside grids, and the points of a
+    grid that varies nothing but the source of confidence. Each dataset has its own rows of panels.
     """
     known = {row.cell for row in data.bins}
     names = [one for one in group_by_method(data.cells) if one.cell in known and (not one.point or _varies_source(one))]
@@ -57,46 +49,38 @@ def confidence_figure(data: ReportData) -> Drawing | None:
     kinds = [kind for kind in ("stated", *_MEASURED, "recalibrated") if kind in present]
     sources = {row.cell: row.confidence for row in data.bins if row.confidence in _MEASURED}
     methods = list(dict.fromkeys(one.method for one in names))
-    by_method = len(methods) > len(PALETTE)
-    series = {name: colour for name, (colour, _) in colours(kinds if by_method else methods).items()}
+    series = colours(methods)
 
-    def line(dataset: str, one: CellName, kind: str) -> _Line:
-        place = (dataset, one.cell, kind)
-        bins = tuple(row for row in data.bins if (row.dataset, row.cell, row.confidence) == place)
-        return _Line(bins, series[kind if by_method else one.method], _DASHES[sources.get(one.cell, "stated")])
+    def lines(dataset: str, kind: str) -> list[_Line]:
+        return [
+            _Line(
+                tuple(row for row in data.bins if (row.dataset, row.cell, row.confidence) == (dataset, one.cell, kind)),
+                *series[one.method],
+                _DASHES[sources.get(one.cell, "stated")],
+            )
+            for one in names
+        ]
 
-    def panels(dataset: str) -> list[_Panel]:
-        if by_method:
-            return [
-                _Panel(
-                    brief(method, _LETTERS),
-                    tuple(line(dataset, one, kind) for one in names if one.method == method for kind in kinds),
-                )
-                for method in methods
-            ]
-        return [_Panel(kind.capitalize(), tuple(line(dataset, one, kind) for one in names)) for kind in kinds]
-
-    rows = {dataset: panels(dataset) for dataset in datasets}
-    count = len(methods) if by_method else len(kinds)
+    count = len(kinds)
 
     def draw(canvas: Figure, sheet: Sheet) -> None:
         across = _abreast(count, sheet)
         deep = ceil(count / across)
         grid = canvas.subplots(len(datasets) * deep, across, sharex=True, sharey=True, squeeze=False)
-        for block, (dataset, some) in enumerate(rows.items()):
+        for block, dataset in enumerate(datasets):
             places = grid[block * deep : (block + 1) * deep].flat
             for axes in places[count:]:
                 axes.axis("off")
-            for axes, panel in zip(places, some, strict=False):
-                _draw_panel(axes, panel)
-                axes.set_title(f"{dataset}: {panel.title}" if len(datasets) > 1 else panel.title)
+            for axes, kind in zip(places, kinds, strict=False):
+                _draw_panel(axes, lines(dataset, kind))
+                axes.set_title(f"{dataset}: {kind}" if len(datasets) > 1 else kind.capitalize())
         for column in grid.T:
             last = [axes for axes in column if axes.axison][-1]
             last.set_xlabel("Confidence (%)")
             last.tick_params(labelbottom=True)
         for axes in grid[:, 0]:
             axes.set_ylabel("Right answers (%)")
-        _legend(canvas, grid, list(series.items()), set(sources.values()), below=by_method)
+        _legend(canvas, series, set(sources.values()))
 
     caption = (
         "How often an answer was right, by the confidence that came with it: as the agent stated it, "
@@ -105,28 +89,26 @@ def confidence_figure(data: ReportData) -> Drawing | None:
     )
     if sources:
         caption += " A line is drawn after the source that its cell goes by: whole where that is what agents state."
-    alt = "Right answers by confidence: " + "; ".join(
-        f"{row.cell} {row.confidence} {estimate(row.mean_confidence, 'share')}: {estimate(row.accuracy, 'share')}"
-        for row in data.bins
-        if row.dataset == datasets[-1] and row.cell in shown
-    )
 
     def height(sheet: Sheet) -> float:
         across = _abreast(count, sheet)
         each = sheet.width / across * (0.75 if across == 1 else 0.9 if across == 2 else 1.1)
-        return len(datasets) * ceil(count / across) * each + (0.4 if by_method else 0.1)
+        return len(datasets) * ceil(count / across) * each + legend_height(
+            len(series) + len(set(sources.values())), sheet
+        )
 
-    return draw_figure("confidence", caption, alt, height, draw)
+    return draw_figure("confidence", caption, height, draw)
 
 
-def _draw_panel(axes: Axes, panel: _Panel) -> None:
+def _draw_panel(axes: Axes, lines: Sequence[_Line]) -> None:
     axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
-    for line in panel.lines:
+    for line in lines:
         x = [100 * one.mean_confidence for one in line.bins]
         y = [100 * one.accuracy for one in line.bins]
         total = sum(one.answers for one in line.bins) or 1
         axes.plot(x, y, color=line.colour, linewidth=1.1, linestyle=line.dashes)
-        axes.scatter(x, y, [6 + 180 * one.answers / total for one in line.bins], color=line.colour, alpha=0.75)
+        areas = [6 + 180 * one.answers / total for one in line.bins]
+        axes.scatter(x, y, areas, color=line.colour, marker=line.marker, alpha=0.75)
     axes.set(xlim=(-3, 103), ylim=(-3, 103))
 
 
@@ -142,21 +124,15 @@ def _varies_source(one: CellName) -> bool:
     return one.point.startswith("confidence=") and "," not in one.point
 
 
-def _legend(
-    canvas: Figure, grid: Any, series: Sequence[tuple[str, str]], sources: Collection[str], *, below: bool
-) -> None:
-    """Explain colours and dashes once: in an empty panel, in the first one, or below all panels."""
-    lines = [Line2D([], [], color=colour, linewidth=1.1, label=brief(name, 20)) for name, colour in series]
+def _legend(canvas: Figure, series: Mapping[str, tuple[str, str]], sources: Collection[str]) -> None:
+    """Explain colours, marks and dashes once, below all panels."""
+    lines = [
+        Line2D([], [], color=colour, marker=marker, markersize=3, linewidth=1.1, label=brief(name, 20))
+        for name, (colour, marker) in series.items()
+    ]
     lines += [
         Line2D([], [], color=MUTED, linewidth=1.1, linestyle=_DASHES[source], label=f"goes by {source}")
         for source in _MEASURED
         if source in sources
     ]
-    empty = next((axes for axes in grid.flat if not axes.axison), None)
-    if empty is None and (below or sources):
-        canvas.legend(
-            handles=lines, loc="outside lower center", ncols=2, frameon=False, labelcolor="linecolor", handlelength=2.2
-        )
-    else:
-        axes = grid[0][0] if empty is None else empty
-        axes.legend(handles=lines, loc="upper left", frameon=False, labelcolor="linecolor", handlelength=2.2)
+    canvas.legend(handles=lines, loc="outside lower center", ncols=2, frameon=False, handlelength=2.2)

@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from cortexdsl.claims.meaning import estimate_form
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import (
-    EVERY,
     LIKE_THESE,
-    NONE,
     OTHERS,
     THESE,
     All,
@@ -26,10 +24,8 @@ from cortexdsl.claims.values import (
     parts_of,
 )
 from cortexdsl.errors import SpecError
-from cortexdsl.numbers import THIN, Kind, counted, difference, estimate, interval, number, p_clause, percent
+from cortexdsl.numbers import THIN, Kind, counted, difference, estimate, interval, number, p_clause
 from cortexdsl.plan.persistence.ledger import Ledger
-from cortexdsl.records.links import experiment_link, find_link
-from cortexdsl.report.data import ReportData
 from cortexdsl.report.frames import ClaimRow
 from cortexdsl.report.phrasing.ledger import runs_in_words
 from cortexdsl.report.phrasing.names import wording
@@ -49,8 +45,9 @@ class Answer:
 
     `words` is the claim as an English sentence; `runs` says in how many runs the verdict was this one (empty for a
     claim that was judged once); `estimate` is in the units of the claim; `finding` has estimate, p, and the interval
-    that belongs to this p (widened for all claims together if p is adjusted); `evidence` says what p means; `note`
-    what else the test found. `is_exploratory`: not declared before the run.
+    that belongs to this p (widened for all claims together if p is adjusted); `remarks` say on which side an undecided
+    estimate lies, how many questions would decide, and what else the test found. `is_exploratory`: not declared before
+    the run.
     """
 
     claim: str
@@ -60,14 +57,12 @@ class Answer:
     mark: str
     estimate: str
     finding: str
-    evidence: str
-    note: str
+    remarks: str
     is_exploratory: bool
 
 
 def answer(row: ClaimRow, ledger: Ledger | None = None) -> Answer:
     """Say a row of hypotheses.csv in words; the ledger, if there is one, says of how many runs it is."""
-    claim: Claim | None = None
     try:
         claim = parse_claim(row.claim)
     except SpecError:  # from a program with claims of another form: shown as they are
@@ -81,9 +76,8 @@ def answer(row: ClaimRow, ledger: Ledger | None = None) -> Answer:
     finding = ", ".join(filter(None, [estimated, p_clause(p, adjusted) if p is not None else ""]))
     runs = runs_in_words(ledger, row.claim, row.verdict) if ledger else ""
     mark = MARKS.get(row.verdict, "?")
-    alone = f"for this claim alone, the interval is {between}" if widened else ""
-    said = (_sentences("; ".join(filter(None, [evidence(claim, row), alone]))), _sentences(row.note))
-    return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, *said, row.exploratory)
+    remarks = _sentences("; ".join(filter(None, [row.leans, _needed(row), row.note])))
+    return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, remarks, row.exploratory)
 
 
 def population(text: str) -> str:
@@ -278,33 +272,6 @@ def _null_values(claim: Simple) -> tuple[float | None, float | None]:
 
 MOST_QUESTIONS = 20_000
 """Beyond it the estimate is so near the tested value that a number would only reflect its error."""
-_ANYTIME = "e-process"  # in the name of every test that may be looked at after each question
-
-
-def evidence(claim: Claim | None, row: ClaimRow) -> str:
-    """Describe the evidence for a claim: its p-value, the side of its estimate, the questions that would decide.
-
-    The claim is None if another program wrote it in its own form. No full stop at the end; empty if nothing was tested.
-
-    Examples
-    --------
-    `Were both equally accurate, a gap this large or larger would arise in 62 % of experiments; the estimate points
-    against the claim`.
-    """
-    if row.p is None:
-        return ""
-    happens = "" if claim is None else _happens(claim, row)
-    if happens:
-        happens = f"{happens} would arise {chance(row)} of experiments"
-    parts = [happens, row.leans, _needed(row)]
-    text = "; ".join(filter(None, parts))
-    return text[:1].upper() + text[1:]
-
-
-def chance(row: ClaimRow) -> str:
-    """Write the share of experiments in which chance alone does as much; a bound if looking is allowed at any time."""
-    assert row.p is not None
-    return f"{'in at most' if _ANYTIME in row.test else 'in'} {percent(row.p)}"
 
 
 def _needed(row: ClaimRow) -> str:
@@ -317,67 +284,3 @@ def _needed(row: ClaimRow) -> str:
         )
     count = number(float(f"{row.questions_needed:.2g}"), 1)
     return f"about {count} questions would decide an effect of the estimated size in 80{THIN}% of experiments"
-
-
-def _happens(claim: Claim, row: ClaimRow) -> str:
-    """Say the null hypothesis and what chance would then do; empty if the note says which part decides."""
-    if claim.dataset in (EVERY, NONE):
-        return ""
-    if isinstance(claim, Interaction):
-        return "Without any interaction, differences this large or larger"
-    if isinstance(claim, Trend):
-        return "" if claim.monotone else "Without any trend, a slope this steep or steeper"
-    if not isinstance(claim, Comparison) or any(quantity.name == OTHERS for quantity in claim.quantities):
-        return ""
-    noun, kind = wording(claim.metric).noun, wording(claim.metric).kind
-    if claim.margin is not None:
-        return _equivalent(claim, row, kind)
-    if claim.is_ratio:
-        what = "value" if claim.reference is None else "ratio"
-        return f"Were the true {what} exactly {claim.factor:g}, an estimate this far from it or farther"
-    if len(claim.terms) > 2:
-        return "Were both sides of the claim equal, a gap this large or larger"
-    if claim.reference is None:
-        return f"Were the true value exactly {_level(claim.offset, kind)}, an estimate this far from it or farther"
-    if claim.offset:
-        bound = difference(claim.offset, kind).replace(".0 points", " points")
-        return f"Were the true difference exactly {bound}, an estimate this far from it or farther"
-    if len(set(claim.metrics)) > 1:
-        return "Were both sides of the claim equal, a gap this large or larger"
-    if noun == "accuracy":
-        return "Were both equally accurate, a gap this large or larger"
-    return f"Were the {noun} equal, a gap this large or larger"
-
-
-def _equivalent(claim: Comparison, row: ClaimRow, kind: Kind) -> str:
-    margin, centre = claim.margin or 0.0, claim.offset
-    inside = row.estimate is not None and abs(row.estimate - centre) < margin
-    edge = difference(margin, kind).removeprefix("+").replace(".0 points", " points")
-    where = f"{edge} from {_level(centre, kind)}" if claim.reference is None or centre else edge
-    if inside:
-        return f"Were the true difference as large as {where}, an estimate this far inside"
-    return f"Were the true difference within {where}, an estimate this far outside"
-
-
-def _level(value: float, kind: Kind) -> str:
-    return percent(value) if kind == "share" and value > 0 else number(value)
-
-
-def claim_link(data: ReportData, row: ClaimRow) -> str:
-    """Return where a claim's debates are: the questions that tell two cells apart, or the debates of the cells named.
-
-    A claim of other cells than the plan's, or of another form, leads to the whole experiment.
-    """
-    try:
-        claim = parse_claim(row.claim)
-    except SpecError:
-        return experiment_link(data.experiment)
-    if isinstance(claim, Front) and (text := deciding_comparison(row.note)):
-        claim = parse_claim(text)
-    parts = claim.parts if isinstance(claim, All) else (claim,)
-    named = [quantity.name for part in parts if isinstance(part, Comparison) for quantity in part.quantities]
-    cells = [name for name in dict.fromkeys(named) if name in data.cells]
-    dataset = parts[0].dataset
-    if len(cells) == 2:
-        return find_link(data.experiment, dataset=dataset, apart=(cells[0], cells[1]))
-    return find_link(data.experiment, dataset=dataset, cell=cells) if cells else experiment_link(data.experiment)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from cortexdsl.claims.values import LIKE_THESE, THESE
+from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.core import FALSE_DISCOVERY
 from cortexdsl.numbers import THIN, counted, difference, interval, number, p_clause
 from cortexdsl.plan.layout import Layout
@@ -25,13 +25,17 @@ _FDR = (
     f"that at most 5{THIN}% of them miss, on average."
 )
 _NONE = f"In a family without correction, a difference has its ordinary 95{THIN}% interval."
-ALONE = f"Alone: the ordinary 95{THIN}% interval of one difference."
+ORDINARY = f"the ordinary 95{THIN}% interval of one difference."
 _SHOWN = 3  # comparisons, or cells, that a sentence names
-RowType = TypeVar("RowType", OmnibusRow, RankRow)
+RowType = TypeVar("RowType", ComparisonRow, OmnibusRow, RankRow)
 
-EXPLORATORY = (
-    "Exploratory: not declared before the first call as it now is. A comparison that is chosen after results exist "
-    "finds a difference by chance more often than its p says."
+_EXPLORATORY = (
+    "not declared before the first call as it now is. A comparison that is chosen after results exist finds a "
+    "difference by chance more often than its p says."
+)
+TESTED = (
+    "How this was tested: paired by question, with replicates averaged first, and two-sided; p says how often an "
+    "estimate at least this far from the tested value would arise if that value were the truth."
 )
 
 
@@ -40,37 +44,36 @@ class FamilyAnswer:
     """Results of a family of comparisons, in words.
 
     `how` gives the number of comparisons, what they compare, and the adjustment of p-values. `found` lists the
-    significant ones for each metric (on the only dataset, or in the mean over several). `notes` are remarks on single
-    comparisons.
-    `is_exploratory` means that none of its comparisons was declared before the first call as it now is.
+    significant ones for each metric (on the only dataset, or in the mean over several). `is_exploratory` means that
+    none of its comparisons was declared before the first call as it now is.
     """
 
     name: str
     how: str
     found: Mapping[str, str]
-    notes: tuple[str, ...]
     is_exploratory: bool
 
 
 def families_in_words(data: ReportData) -> list[FamilyAnswer]:
     """Say every family's significant differences."""
     said = []
-    for family in dict.fromkeys(row.family for row in data.comparisons):
-        rows = [row for row in data.comparisons if row.family == family]
+    for family, rows in _by(data.comparisons, "family").items():
         shown = [row for row in rows if row.dataset == data.datasets[-1]] or rows
         exploratory = is_exploratory(rows)
         found = {
             wording(metric).noun: "; ".join(
-                _found(row, is_marked=row.exploratory and not exploratory)
-                for row in shown
-                if row.metric == metric and row.is_significant
+                _found(row, is_marked=row.exploratory and not exploratory) for row in own if row.is_significant
             )
             or "no difference is significant"
-            for metric in dict.fromkeys(row.metric for row in shown)
+            for metric, own in _by(shown, "metric").items()
         }
-        how = f"{counted(len(rows), 'comparison')} with {references(rows)}, {correction_in_words(rows[0].correction)}"
-        said.append(FamilyAnswer(family, how, found, own_notes(rows), exploratory))
+        said.append(FamilyAnswer(family, family_in_words(rows), found, exploratory))
     return said
+
+
+def family_in_words(rows: Sequence[ComparisonRow]) -> str:
+    """Say how many comparisons a family has, with what, and how p is adjusted."""
+    return f"{counted(len(rows), 'comparison')} with {references(rows)}, {correction_in_words(rows[0].correction)}"
 
 
 def is_exploratory(rows: Sequence[ComparisonRow]) -> bool:
@@ -78,24 +81,26 @@ def is_exploratory(rows: Sequence[ComparisonRow]) -> bool:
     return all(row.exploratory for row in rows)
 
 
-def own_notes(rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
-    """Say what single comparisons of a family must say, and that some or all are exploratory."""
-    cells: dict[tuple[str, str, str], list[str]] = {}
-    for row in rows:
-        if row.note:
-            cells.setdefault((wording(row.metric).noun, row.dataset, row.note), []).append(row.cell)
-    apart = (f"{', '.join(named)}, {noun}, {dataset}: {note}." for (noun, dataset, note), named in cells.items())
-    late = [f"{row.cell}, {wording(row.metric).noun}" for row in rows if row.exploratory]
-    if not late:
-        return tuple(apart)
-    which = "" if is_exploratory(rows) else f" ({'; '.join(dict.fromkeys(late))})"
-    return (EXPLORATORY.replace("Exploratory", f"Exploratory{which}", 1), *apart)
+def comparison_notes(rows: Sequence[ComparisonRow]) -> Iterator[str]:
+    """Yield each note of some comparisons once, and which comparisons are exploratory."""
+    families = _by(rows, "family")
+    late = dict.fromkeys(
+        row.family if is_exploratory(families[row.family]) else f"{row.cell}, {wording(row.metric).noun}"
+        for row in rows
+        if row.exploratory
+    )
+    if late:
+        yield f"Exploratory ({'; '.join(late)}): {_EXPLORATORY}"
+    for note, own in _by([row for row in rows if row.note], "note").items():
+        nouns = ", ".join(dict.fromkeys(wording(row.metric).noun for row in own))
+        which = f"{own[0].cell}, {nouns}, {own[0].dataset}" if len(own) == 1 else f"{len(own)} comparisons of {nouns}"
+        yield f"{which}: {note}."
 
 
 def table_notes(rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
     """Say in the note of a family's table, which may stand alone, which interval is which; then its own notes."""
     known = any(row.ci_low_simultaneous is not None for row in rows)
-    return (*([intervals([rows[0].correction])] if known else []), ALONE, *own_notes(rows))
+    return (*([intervals([rows[0].correction])] if known else []), f"Alone: {ORDINARY}", *comparison_notes(rows))
 
 
 def _found(row: ComparisonRow, *, is_marked: bool) -> str:
@@ -122,36 +127,18 @@ def correction_in_words(correction: str) -> str:
     return known.get(correction, f"after the correction {correction}")
 
 
-def claims_tested(alpha: str, count: int, correction: str, *, is_anytime: bool = False) -> str:
-    """Say once how claims were tested: the error as it is written, how many claims, how p is adjusted over them.
+def claims_decided(alpha: str, count: int, correction: str, *, is_anytime: bool = False) -> str:
+    """Say once how claims were decided: the error as it is written, how many claims, how p is adjusted over them.
 
     `is_anytime` is whether the tests may be looked at after every question.
     """
-    p = "its p" if count == 1 or correction == "none" else f"its p, adjusted over {count} claims ({correction}),"
-    looks = " This holds however often one looked." if is_anytime else ""
+    how = "not corrected" if correction == "none" else f"adjusted over {count} claims ({correction})"
+    p = "its p" if count == 1 else f"its p, {how},"
+    looks = ", however often one looked" if is_anytime else ""
     return (
-        "How this was tested: every test is paired by question, with replicates averaged within a question first, and "
-        f"two-sided, so that each direction has half of the error. A claim is supported if {p} is at most {alpha} and "
-        "its estimate is on the claim's side, contradicted if the estimate is on the other side, and undecided "
-        f"otherwise.{looks} An interval is at 95{THIN}% and belongs to the p after it: beside an adjusted p "
-        f"it is widened for all claims together. It is about {LIKE_THESE}, with those asked as a sample. If a claim "
-        f'says "on {THESE}", it is about no others, and only replicates are a sample.'
+        f"A claim is supported or contradicted, by the side of its estimate, if {p} is at most {alpha}{looks}. Its "
+        f"95{THIN}% interval is about {LIKE_THESE}; beside an adjusted p it is widened for all claims together."
     )
-
-
-def differences_tested(corrections: Collection[str], *, after_claims: bool = False) -> str:
-    """Say once how the differences of families with some corrections were tested, and which interval is shown.
-
-    After `claims_tested`, the test is the same.
-    """
-    how = (
-        "How this was tested: as the claims."
-        if after_claims
-        else "How this was tested: every test is paired by question, with replicates averaged within a question first, "
-        "and two-sided."
-    )
-    meaning = "p says how often a gap this large or larger would arise if both cells were equal."
-    return f"{how} {meaning} {intervals(corrections)}"
 
 
 def intervals(corrections: Collection[str]) -> str:
@@ -204,11 +191,11 @@ def read_tests_of_all_cells(folder: Path, alpha: float, primary: str | None) -> 
     layout = Layout(str(folder))
     tests = _by(read_frame(Path(layout.omnibus), OmnibusRow), "family")
     bounds = read_frame(Path(layout.bounds), BoundRow)
-    ranks = _by(read_frame(Path(layout.ranks), RankRow), "metric")
+    ranks = read_frame(Path(layout.ranks), RankRow)
     return TestsOfAllCells(
-        {family: _together(rows, alpha) for family, rows in tests.items()},
-        _bounds_sentence(bounds) if Path(layout.bounds).exists() else "",
-        [_ranks(ranks[metric]) for metric in sorted(ranks, key=lambda metric: metric != primary)],
+        {family: all_cells_in_words(rows, alpha) for family, rows in tests.items()},
+        bounds_in_words(bounds) if Path(layout.bounds).exists() else "",
+        sorted(ranks_of(ranks), key=lambda one: one.metric != primary),
     )
 
 
@@ -220,7 +207,7 @@ def _by(rows: Sequence[RowType], name: str) -> dict[str, list[RowType]]:
     return groups
 
 
-def _together(rows: Sequence[OmnibusRow], alpha: float) -> str:
+def all_cells_in_words(rows: Sequence[OmnibusRow], alpha: float) -> str:
     """Say what Cochran's Q found: with its number on one dataset, else on how many datasets it is significant."""
     parts = []
     for metric, own in _by(rows, "metric").items():
@@ -233,7 +220,7 @@ def _together(rows: Sequence[OmnibusRow], alpha: float) -> str:
     return f"All {rows[0].cells} cells at once, {rows[0].test.split(' (')[0]}: {'; '.join(parts)}."
 
 
-def _bounds_sentence(rows: Sequence[BoundRow]) -> str:
+def bounds_in_words(rows: Sequence[BoundRow]) -> str:
     """Say whether missing and unreadable answers, which count as wrong, could change what a comparison finds."""
     if not rows:
         return "No answer is missing or unreadable, so none could change a comparison."
@@ -246,9 +233,12 @@ def _bounds_sentence(rows: Sequence[BoundRow]) -> str:
     return f"{counts} could change {counted(len(changed), 'comparison')}: {', '.join(named[:_SHOWN])}{more}."
 
 
-def _ranks(rows: Sequence[RankRow]) -> Ranks:
-    first = rows[0]
-    return Ranks(
-        first.metric, {row.cell: row.rank or 0.0 for row in rows}, first.datasets, first.iman_davenport or 0.0,
-        first.p or 0.0, first.critical_difference or 0.0,
-    )  # fmt: skip
+def ranks_of(rows: Sequence[RankRow]) -> list[Ranks]:
+    """Return the ranks on each metric."""
+    return [
+        Ranks(
+            metric, {row.cell: row.rank or 0.0 for row in own}, own[0].datasets, own[0].iman_davenport or 0.0,
+            own[0].p or 0.0, own[0].critical_difference or 0.0,
+        )
+        for metric, own in _by(rows, "metric").items()
+    ]  # fmt: skip

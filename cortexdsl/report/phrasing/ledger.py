@@ -183,11 +183,10 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def _runs(runs: tuple[LedgerEntry, ...]) -> Iterator[str]:
-    if not runs:
+    if len(runs) < 2:  # the report has its verdicts
         return
     seeds = list(dict.fromkeys(run.seed for run in runs))
-    times = "once" if len(runs) == 1 else f"{len(runs)} times"
-    yield f"Verdicts were given {times}, with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}:"
+    yield f"Verdicts were given {len(runs)} times, with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}:"
     for number, run in enumerate(runs, 1):
         found = Counter(str(line.get("verdict")) for line in run.verdicts)
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items())) or "no claims"

@@ -54,14 +54,21 @@ def group_by_method(cells: Iterable[str]) -> list[CellName]:
     return [member for group in groups.values() for member in sorted(group, key=lambda one: bool(one.point))]
 
 
+def shown_cells(cells: Iterable[str], most: int) -> list[CellName]:
+    """Return the cells that a figure has room for: if there are more, those of no grid, or else the first ones."""
+    names = group_by_method(cells)
+    return names if len(names) <= most else [one for one in names if not one.point][:most] or names[:most]
+
+
 def fold_name(name: str, letters: int) -> str:
-    """Write a long name on several lines, broken after its brackets and commas; what no break can help is cut."""
+    """Write a long name on several lines, broken after its brackets, signs and spaces, or else anywhere."""
     lines = [""]
-    for part in re.split(r"(?<=[\[,])(?!$)", name):
-        if lines[-1] and len(lines[-1]) + len(part) > letters:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(brief(line.strip(), letters + 6) for line in lines)
+    for part in re.split(r"(?<=[\[,:=_~ -])(?!$)", name):
+        for piece in (part[start : start + letters] for start in range(0, len(part), letters)):
+            if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > letters:
+                lines.append("")
+            lines[-1] += piece
+    return "\n".join(line.strip() for line in lines)
 
 
 def brief(name: str, letters: int) -> str:

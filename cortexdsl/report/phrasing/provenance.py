@@ -14,7 +14,7 @@ from cortexdsl.errors import SpecError
 from cortexdsl.language.inheritance import read_extended
 from cortexdsl.numbers import counted, number, p_value
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.phrasing.comparisons import claims_tested
+from cortexdsl.report.phrasing.comparisons import claims_decided
 
 PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "scikit-posthocs", "pandas", "matplotlib")
 BUILT_IN = "builtin/"
@@ -51,12 +51,12 @@ def built_in_line(plan: Mapping[str, Any]) -> str:
     return BUILT_IN_ONLY if all(are) else BUILT_IN_SOME
 
 
-def claims_tested_line(data: ReportData) -> str:
-    """Say once how the claims of an experiment were tested."""
+def claims_decided_line(data: ReportData) -> str:
+    """Say once how the claims of an experiment were decided."""
     stopping = data.plan.get("stopping") or {}
     alpha = p_value(stopping.get("alpha", data.alpha)).rstrip("0")
     correction = str((data.plan.get("analysis") or {}).get("correction", "holm"))
-    return claims_tested(alpha, len(data.claims), correction, is_anytime=bool(stopping))
+    return claims_decided(alpha, len(data.claims), correction, is_anytime=bool(stopping))
 
 
 def stopping_line(data: ReportData) -> str:
@@ -67,36 +67,25 @@ def stopping_line(data: ReportData) -> str:
     asked, planned = sum(look["questions"].values()), sum(look["planned"].values())
     decided = sum(claim["verdict"] != "undecided" for claim in look["claims"])
     count = counted(len(look["claims"]), "claim")
-    if asked < planned:
-        share = number(100 * look["calls_left"] / ((look["calls"] + look["calls_left"]) or 1), 0)
-        found = (
-            f"The experiment stopped after {asked:,} of {planned:,} questions, when its {count} "
-            f"{'was' if len(look['claims']) == 1 else 'were all'} decided: the other questions, and with them about "
-            f"{look['calls_left']:,} calls of debates ({share} %), were not needed."
-        )
-    else:
-        found = f"All {planned:,} questions were needed: at the end {decided} of {count} were decided."
+    left = look["calls_left"]
+    share = number(100 * left / ((look["calls"] + left) or 1), 0)
+    sentences = [
+        f"The experiment used {asked:,} of {planned:,} questions, with {decided} of {count} decided; of the calls of "
+        f"all debates about {left:,} ({share} %) were not made."
+    ]
     if rule.get("rule") == "racing":
-        found += f" {_raced(look)}"
-    return (
-        f"{found} The verdicts on claims hold however often one looked (error {rule['alpha']:g}); all other p-values "
-        "and intervals take the number of questions as fixed, and are exploratory."
+        most = max(look["asked"].values())
+        dropped = [f"{cell} after {count:,}" for cell, count in look["asked"].items() if count < most]
+        sentences.append(
+            f"Cells raced: {len(look['asked']) - len(dropped)} of {len(look['asked'])} cells were debated on all "
+            f"{most:,} questions; the comparisons of others ended earlier: {', '.join(dropped) or 'none'}. Cells "
+            "are compared on the questions that both were asked."
+        )
+    sentences.append(
+        f"The verdicts on claims hold however often one looked (error {rule['alpha']:g}); all other p-values and "
+        "intervals take the number of questions as fixed, and are exploratory."
     )
-
-
-def _raced(look: Mapping[str, Any]) -> str:
-    """Say which cells went on, and which were debated no more once their comparisons were decided."""
-    most = max(look["asked"].values())
-    dropped = {cell: count for cell, count in look["asked"].items() if count < most}
-    calls, left = look["calls"], look["calls_left"]
-    share = number(100 * left / ((calls + left) or 1), 0)
-    gone = ", ".join(f"{cell} after {count:,}" for cell, count in dropped.items()) or "none"
-    return (
-        f"Cells raced: one whose comparisons were decided was debated no more. Debated on all {most:,} questions: "
-        f"{len(look['asked']) - len(dropped)} of {len(look['asked'])} cells; dropped: {gone}. Of the calls that all "
-        f"cells on all questions would take, about {left:,} ({share} %) were not made. Cells are compared on the "
-        "questions that both were asked."
-    )
+    return " ".join(sentences)
 
 
 def title(plan: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from cortexdsl.numbers import THIN, number
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.frames import MatchRow
 from cortexdsl.report.phrasing.names import wording
-from cortexdsl.report.tables.table import Table, column, group, tabulate, text, value, with_interval
+from cortexdsl.report.tables.table import Table, group, measure, tabulate, text, value
 from cortexdsl.stats.inference.budgets import TOLERANCE
 
 MATCHES = "matches"
@@ -22,11 +22,7 @@ def match_table(data: ReportData) -> Table | None:
         text("Budget", "metric", lambda row: f"{wording(row.metric).noun} of {row.reference}"),
         value("Spent", "spent", number),
         value("Budget of", "budget", number),
-        column(
-            "Ratio",
-            ("ratio", "ci_low", "ci_high"),
-            lambda row: with_interval((row.ratio, row.ci_low, row.ci_high), "number"),
-        ),
+        measure("Ratio", ("ratio", "ci_low", "ci_high"), "number"),
     ]
     note = (
         "Ratio: mean spending of the cell over that of the cell that it is matched to, on the same questions. A ratio "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from pathlib import Path
 
-from cortexdsl.numbers import HARD, THIN, estimate, number
+from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, number
 from cortexdsl.plan.layout import Layout
 from cortexdsl.records.links import Mark, Outcome, find_link
 from cortexdsl.report.data import Health, ReportData
@@ -14,7 +15,6 @@ from cortexdsl.report.frames import (
     AgreementRow,
     CalibrationRow,
     PersuasionRow,
-    RoundRow,
     read_frame,
 )
 from cortexdsl.report.tables.table import (
@@ -24,12 +24,13 @@ from cortexdsl.report.tables.table import (
     column,
     count,
     group,
+    measure,
+    numbers,
     share,
     tabulate,
     text,
     value,
     whole,
-    with_interval,
 )
 
 PERSUASION, CALIBRATION, AGREEMENT = "persuasion", "calibration", "agreement"
@@ -53,20 +54,12 @@ def round_table(data: ReportData) -> Iterator[Table]:
     """Yield accuracy and consensus after each round, if any debate has rounds."""
     if len({row.round for row in data.rounds}) < 2:
         return
-
-    def accuracy(row: RoundRow) -> TableEntry:
-        link = find_link(data.experiment, dataset=row.dataset, cell=row.cell)
-        return with_interval((row.accuracy, row.accuracy_low, row.accuracy_high), "share", link)
-
-    def consensus(row: RoundRow) -> TableEntry:
-        return with_interval((row.consensus, row.consensus_low, row.consensus_high), "share")
-
     fields = [
         text("Cell", "cell"),
         group("Dataset", "dataset"),
         value("Round", "round", str),
-        column("Accuracy", ("accuracy", "accuracy_low", "accuracy_high"), accuracy),
-        column("Consensus", ("consensus", "consensus_low", "consensus_high"), consensus),
+        measure("Accuracy", ("accuracy", "accuracy_low", "accuracy_high"), "share"),
+        measure("Consensus", ("consensus", "consensus_low", "consensus_high"), "share"),
     ]
     yield tabulate(
         "rounds",
@@ -82,20 +75,17 @@ def agent_table(data: ReportData) -> Iterator[Table]:
     if not data.agents:
         return
 
-    def link(row: AgentRow) -> str:
-        return find_link(data.experiment, dataset=row.dataset, cell=row.cell, agent=row.agent)
-
     def persuasive(row: AgentRow) -> str:
-        if not row.influence:
-            return ""
-        return find_link(data.experiment, dataset=row.dataset, cell=row.cell, sort="persuasive")
+        return (
+            find_link(data.experiment, dataset=row.dataset, cell=row.cell, sort="persuasive") if row.influence else ""
+        )
 
     fields = [
         text("Agent", "agent"),
         group("Cell", "cell"),
         group("Dataset", "dataset"),
         share("Opening", "opening_accuracy"),
-        share("Last answer", "last_accuracy", link),
+        share("Last answer", "last_accuracy"),
         value("Hears", "hears", number),
         value("Is heard", "is_heard", number),
         share("Conformity", "conformity"),
@@ -150,10 +140,9 @@ def _adopted(
     title: str, adopted: str, faced: str, link: Callable[[PersuasionRow], str] | None = None
 ) -> Field[PersuasionRow]:
     def entry(row: PersuasionRow) -> TableEntry:
-        some, all_ = getattr(row, adopted), getattr(row, faced)
-        shown = estimate(some / all_ if all_ else None, "share")
-        more = f"{whole(some)} of {whole(all_)}" if all_ else ""
-        return TableEntry(shown, (some, all_), more=more, link=link(row) if link and some else "")
+        some, times = getattr(row, adopted), getattr(row, faced)
+        shown, more = (estimate(some / times, "share"), f"{whole(some)} of {whole(times)}") if times else (NOTHING, "")
+        return TableEntry(shown, (some, times), more=more, link=link(row) if link and some else "")
 
     return column(title, (adopted, faced), entry)
 
@@ -163,16 +152,11 @@ def calibration_table(folder: Path, data: ReportData) -> Table | None:
     rows = [row for row in read_frame(Path(Layout(str(folder)).table(CALIBRATION)), CalibrationRow) if row.stated]
     if not rows:
         return None
-
-    def answers(row: CalibrationRow) -> TableEntry:
-        link = find_link(data.experiment, dataset=row.dataset, cell=row.cell)
-        return TableEntry(f"{whole(row.stated)} of {whole(row.answers)}", (row.stated, row.answers), link=link)
-
     fields = [
         text("Cell", "cell"),
         group("Dataset", "dataset"),
         text("Confidence", "confidence"),
-        column("Answers with one", ("stated", "answers"), answers),
+        numbers("Answers with one", ("stated", "answers"), lambda row: f"{whole(row.stated)} of {whole(row.answers)}"),
         share("Mean", "mean_confidence"),
         share("Right", "accuracy"),
         value("Brier score", "brier", number),
@@ -221,18 +205,15 @@ def health_table(data: ReportData) -> Iterator[Table]:
         return
 
     def troubles(title: str, names: tuple[str, ...], mark: Mark) -> Field[Health]:
-        def entry(row: Health) -> TableEntry:
-            counts = tuple(row.counts[name] for name in names)
-            link = find_link(data.experiment, cell=row.cell, marks=(mark,)) if counts[0] else ""
-            return TableEntry(whole(counts[0]), counts, link=link)
+        def link(row: Health) -> str:
+            return find_link(data.experiment, cell=row.cell, marks=(mark,)) if row.counts[names[0]] else ""
 
-        return column(title, names, entry)
+        counts = itemgetter(*names)
+        return numbers(
+            title, names, lambda row: whole(row.counts[names[0]]), of=lambda row: counts(row.counts), link=link
+        )
 
     reasons = sorted({reason for row in data.health for reason in row.stops})
-
-    def stops(row: Health) -> TableEntry:
-        said = ", ".join(f"{reason}{HARD}{whole(times)}" for reason, times in row.stops.items())
-        return TableEntry(said, tuple(row.stops.get(reason, 0) for reason in reasons))
 
     kinds = [kind for kind in _OUTCOMES if any(row.counts.get(kind) for row in data.health)]
     fields = [
@@ -241,7 +222,13 @@ def health_table(data: ReportData) -> Iterator[Table]:
         count("Calls", "calls"),
         *(troubles(*trouble) for trouble in _TROUBLES),
         *(troubles(_OUTCOMES[kind], (kind,), kind) for kind in kinds),
-        column("Ended by", tuple(f"ended_by_{reason}" for reason in reasons), stops, is_numeric=False),
+        numbers(
+            "Ended by",
+            tuple(f"ended_by_{reason}" for reason in reasons),
+            lambda row: ", ".join(f"{reason}{HARD}{whole(times)}" for reason, times in row.stops.items()),
+            of=lambda row: tuple(row.stops.get(reason, 0) for reason in reasons),
+            is_numeric=False,
+        ),
     ]
     yield tabulate(
         "health",

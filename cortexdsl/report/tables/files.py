@@ -7,13 +7,11 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from cortexdsl.files import write_text
 from cortexdsl.report.tables.table import Column, Table, TableEntry
 
-WIDE = 60  # letters of a row: about a column of a two-column page at footnote size
-LINES = 40  # of a table before it is continued in the next one
+LINES = 30  # rows of a table before it is continued in the next one: titles of groups need room, too
 FLOATS = 6  # one after the other, before LaTeX must set them: it holds no more than 18
 # The idiom of graphicx for "at most as wide as the line": a narrower table keeps its size.
 _SHRINK = r"\footnotesize\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
@@ -25,7 +23,6 @@ _TEX = {
     "\u2265": r"$\ge$", "\u221e": r"$\infty$", "\u2026": r"\dots{}", "\u00b7": r"$\cdot$", "*": "{*}",
 }  # fmt: skip
 _BREAKS = re.compile(r"(?<=[\[\]=,:/_\-(])(?=\S)")
-_Rows: TypeAlias = Sequence[Sequence[TableEntry]]
 
 
 def save_table(table: Table, folder: Path) -> None:
@@ -70,25 +67,22 @@ def _markdown_row(texts: Iterable[str]) -> str:
 def as_latex(table: Table) -> str:
     """Return floating tables with booktabs rules; a long one goes on in the next float.
 
-    LaTeX itself shrinks what is wider than the line, so that nothing sticks out. A table of many letters a row is a
-    `table*`, which in a document of two columns has the width of the page.
+    A `table*` has the width of the page also in a document of two columns, and LaTeX shrinks what is wider.
     """
-    star = "*" if _letters(table) > WIDE else ""
-    parts = list(_parts(table))
+    columns = [table.columns[place] for place in table.shown]
+    rows = [(title, row) for title, rows in table.groups() for row in rows]
     lines = ["% needs \\usepackage{booktabs,graphicx}"]
-    for number, groups in enumerate(parts):
-        if number and number % FLOATS == 0:
-            lines += [r"\clearpage"]
-        lines += [rf"\begin{{table{star}}}", r"\centering\setlength{\tabcolsep}{4pt}"]
-        caption = table.caption if number == 0 else f"{table.caption.rstrip('.')} (continued)."
-        lines += [rf"\caption{{{escape_tex(caption)}}}"]
-        if number == 0:
-            lines += [rf"\label{{tab:{re.sub('[^a-z0-9]+', '-', table.name.lower())}}}"]
-        lines += [_SHRINK, *_tabular([table.columns[place] for place in table.shown], groups), "}"]
-        if table.note and number == len(parts) - 1:
+    for start in range(0, len(rows), LINES):
+        caption = f"{table.caption.rstrip('.')} (continued)." if start else table.caption
+        label = "" if start else rf"\label{{tab:{re.sub('[^a-z0-9]+', '-', table.name.lower())}}}"
+        lines += [r"\clearpage"] if start and start // LINES % FLOATS == 0 else []
+        lines += [r"\begin{table*}", r"\centering\setlength{\tabcolsep}{4pt}"]
+        lines += [rf"\caption{{{escape_tex(caption)}}}{label}"]
+        lines += [_SHRINK, *_tabular(columns, rows[start : start + LINES]), "}"]
+        if table.note and start + LINES >= len(rows):
             lines += [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize\raggedright"]
             lines += [escape_tex(table.note), r"\end{minipage}"]
-        lines += [rf"\end{{table{star}}}"]
+        lines += [r"\end{table*}"]
     return "\n".join(lines) + "\n"
 
 
@@ -99,38 +93,17 @@ def escape_tex(text: str) -> str:
     return "".join(_TEX.get(letter, letter) for letter in " ".join(broken)).replace("\x00", r"\allowbreak{}")
 
 
-def _letters(table: Table) -> int:
-    """Return the letters of the widest row, if each column is as wide as its longest entry."""
-    rows = [row for _, group in table.groups() for row in group]
-    return sum(max((len(row[place].whole) for row in rows), default=0) for place in range(len(table.shown)))
-
-
-def _parts(table: Table) -> Iterator[list[tuple[str, _Rows]]]:
-    """Cut a long table into pieces of at most `LINES` lines, each with the headings of its groups."""
-    part: list[tuple[str, _Rows]] = []
-    room = LINES
-    for title, rows in table.groups():
-        left: _Rows = rows
-        while left:
-            if room < 2:  # a heading and a row
-                yield part
-                part, room = [], LINES
-            piece, left = left[: room - 1], left[room - 1 :]
-            part.append((title, piece))
-            room -= 1 + len(piece)
-    yield part
-
-
-def _tabular(columns: Sequence[Column], groups: Sequence[tuple[str, _Rows]]) -> Iterator[str]:
+def _tabular(columns: Sequence[Column], rows: Sequence[tuple[str, Sequence[TableEntry]]]) -> Iterator[str]:
+    """Yield the lines of some rows; the title of a group stands above its first row."""
     kinds = "".join("r" if column.is_numeric and place else "l" for place, column in enumerate(columns))
     yield from (rf"\begin{{tabular}}{{@{{}}{kinds}@{{}}}}", r"\toprule")
     yield from (_latex_row(escape_tex(column.title) for column in columns), r"\midrule")
-    for number, (title, rows) in enumerate(groups):
-        if title:
-            yield from [r"\addlinespace"] if number else []
+    above = ""
+    for title, row in rows:
+        if title != above:
             yield rf"\multicolumn{{{len(columns)}}}{{@{{}}l@{{}}}}{{\itshape {escape_tex(title)}}} \tabularnewline"
-        for row in rows:
-            yield _latex_row(_strong(escape_tex(entry.whole), entry.is_strong) for entry in row)
+        above = title
+        yield _latex_row(_strong(escape_tex(entry.whole), entry.is_strong) for entry in row)
     yield from (r"\bottomrule", r"\end{tabular}%")
 
 

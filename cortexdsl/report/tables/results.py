@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, inte
 from cortexdsl.records.links import find_link
 from cortexdsl.report.data import ReportData, value_column
 from cortexdsl.report.frames import ClaimRow, ComparisonRow, MetricRow
-from cortexdsl.report.phrasing.claims import Answer, adjusted_interval, answer, population
+from cortexdsl.report.phrasing.claims import adjusted_interval, answer, population
 from cortexdsl.report.phrasing.comparisons import correction_in_words, is_exploratory, references, table_notes
 from cortexdsl.report.phrasing.names import CellName, group_by_method, slug, wording
 from cortexdsl.report.tables.table import (
@@ -24,6 +24,8 @@ from cortexdsl.report.tables.table import (
     column,
     count,
     group,
+    measure,
+    numbers,
     tabulate,
     text,
     value,
@@ -73,7 +75,7 @@ def _by_metric(data: ReportData, metrics: Sequence[str]) -> Iterator[Table]:
     for start in range(0, len(names), _ABREAST):
         some = names[start : start + _ABREAST]
         fields: list[Field[tuple[str, str]]] = [
-            column("Metric", "metric", lambda row: TableEntry(wording(row[1]).title, (row[1],)), is_numeric=False),
+            numbers("Metric", "metric", lambda row: wording(row[1]).title, of=itemgetter(1), is_numeric=False),
             group("Dataset", "dataset", lambda row: row[0]),
             *(_cell_field(data, one) for one in some),
         ]
@@ -138,17 +140,19 @@ def grid_table(data: ReportData, levels: Sequence[AxisLevel]) -> Table | None:
     def link(level: AxisLevel) -> str:
         return find_link(data.experiment, cell=list(level.cells)) if len(level.cells) <= _LINKED else ""
 
-    def effect(level: AxisLevel) -> TableEntry:
-        gap = interval(level.low, level.high, how.kind, signed=True)
-        return TableEntry(difference(level.effect, how.kind), (level.effect, level.low, level.high), more=gap)
-
     fields = [
-        column("Value", "value", lambda row: TableEntry(f"{row.axis} = {row.value}", (row.value,)), is_numeric=False),
+        numbers("Value", "value", lambda row: f"{row.axis} = {row.value}", is_numeric=False),
         group("Method", "method"),
         group("Axis", "axis"),
         count("Cells", "cells", lambda row: len(row.cells)),
         value(how.title, "mean", lambda mean: estimate(mean, how.kind), link=link),
-        column("Against other values", ("effect", "ci_low", "ci_high"), effect),
+        numbers(
+            "Against other values",
+            ("effect", "ci_low", "ci_high"),
+            lambda row: difference(row.effect, how.kind),
+            of=attrgetter("effect", "low", "high"),
+            more=lambda row: interval(row.low, row.high, how.kind, signed=True),
+        ),
     ]
     caption = (
         f"What each axis does to {how.noun}: the mean over all other axes at each value, and against the axis's other "
@@ -176,8 +180,8 @@ def spread_table(data: ReportData) -> Table | None:
         _component("Groups", "groups_sd", lambda one: one.components.groups),
         _component("Groups by questions", "interaction", lambda one: one.components.interaction),
         _component("Sampling", "sampling", lambda one: one.components.sampling),
-        column("Correlation", ("correlation", "correlation_low", "correlation_high"), _correlation),
-        column("Groups are", "groups", lambda one: TableEntry(_GROUPS[one.groups], (one.groups,)), is_numeric=False),
+        measure("Correlation", ("correlation", "correlation_low", "correlation_high"), "number", of=_correlation),
+        numbers("Groups are", "groups", lambda one: _GROUPS[one.groups], is_numeric=False),
     ]
     caption = (
         f"Where the spread of {wording(metric).noun} comes from: standard deviations between questions, between "
@@ -190,22 +194,15 @@ def spread_table(data: ReportData) -> Table | None:
     return tabulate("spread", caption, fields, spreads, note)
 
 
+_correlation = attrgetter(*(f"components.correlation.{name}" for name in ("estimate", "low", "high")))
+
+
 def _component(title: str, name: str, of: Callable[[Spread], Component | None]) -> Field[Spread]:
-    def entry(one: Spread) -> TableEntry:
-        component = of(one)
-        if component is None:
-            return TableEntry(NOTHING, (None, None, None))
-        numbers = tuple(value**0.5 for value in (component.estimate, component.low, component.high))
-        low, high = (number(value) for value in numbers[1:])
-        return TableEntry(number(numbers[0]), numbers, more=f"[{low}, {high}]")
+    def roots(one: Spread) -> tuple[float | None, ...]:
+        part = of(one)
+        return (None,) * 3 if part is None else tuple(x**0.5 for x in (part.estimate, part.low, part.high))
 
-    return column(title, (name, f"{name}_low", f"{name}_high"), entry)
-
-
-def _correlation(one: Spread) -> TableEntry:
-    own = one.components.correlation
-    between = f"[{number(own.low)}, {number(own.high)}]"
-    return TableEntry(number(own.estimate), (own.estimate, own.low, own.high), more=between)
+    return measure(title, (name, f"{name}_low", f"{name}_high"), "number", of=roots)
 
 
 def family_tables(data: ReportData) -> Iterator[Table]:
@@ -217,43 +214,42 @@ def family_tables(data: ReportData) -> Iterator[Table]:
 def _family_table(data: ReportData, family: str, rows: Sequence[ComparisonRow]) -> Table:
     has_several = len({row.reference for row in rows}) > 1
     is_whole = is_exploratory(rows)
+    together = ("ci_low_simultaneous", "ci_high_simultaneous")
 
-    def cells(row: ComparisonRow) -> TableEntry:
-        name = f"{row.cell} against {row.reference}" if has_several else row.cell
-        name += " (exploratory)" if row.exploratory and not is_whole else ""
-        return TableEntry(name, (row.cell, row.reference))
+    def name(row: ComparisonRow) -> str:
+        against = f" against {row.reference}" if has_several else ""
+        return f"{row.cell}{against}{' (exploratory)' if row.exploratory and not is_whole else ''}"
 
-    def gap(row: ComparisonRow) -> TableEntry:
-        kind = wording(row.metric).kind
-        low, high = row.ci_low_simultaneous, row.ci_high_simultaneous
-        link = find_link(data.experiment, dataset=row.dataset, apart=(row.cell, row.reference))
-        together = interval(low, high, kind, signed=True)
-        shown = difference(row.difference, kind)
-        return TableEntry(shown, (row.difference, low, high), row.is_significant, together, link)
+    def between(low: str, high: str) -> Callable[[ComparisonRow], str]:
+        ends = attrgetter(low, high)
+        return lambda row: interval(*ends(row), wording(row.metric).kind, signed=True)
 
-    def alone(row: ComparisonRow) -> TableEntry:
-        shown = interval(row.ci_low, row.ci_high, wording(row.metric).kind, signed=True)
-        return TableEntry(shown or NOTHING, (row.ci_low, row.ci_high))
-
-    def effect(row: ComparisonRow) -> TableEntry:
+    def effect(row: ComparisonRow) -> str:
         size = number(row.effect_size, 2)
-        shown = size if size == NOTHING else f"{_EFFECTS.get(row.effect, row.effect)} {size}"
-        return TableEntry(shown, (row.effect, row.effect_size))
-
-    def adjusted(row: ComparisonRow) -> TableEntry:
-        strong = row.is_significant
-        shown = f"{p_value(row.p_adjusted)}{' *' if strong else ''}"
-        return TableEntry(shown, (row.p_adjusted, strong, row.exploratory), strong)
+        return size if size == NOTHING else f"{_EFFECTS.get(row.effect, row.effect)} {size}"
 
     fields = [
-        column("Cell", ("cell", "reference"), cells, is_numeric=False),
+        numbers("Cell", ("cell", "reference"), name, is_numeric=False),
         group("Dataset", "dataset"),
-        _grouped_metric(),
-        column("Difference", ("difference", "ci_low_simultaneous", "ci_high_simultaneous"), gap),
-        column("Alone", ("ci_low", "ci_high"), alone),
-        column("Effect", ("effect", "effect_size"), effect),
-        column("p", ("test", "p"), lambda row: TableEntry(p_value(row.p), (row.test, row.p))),
-        column("Adjusted p", ("p_adjusted", "is_significant", "is_exploratory"), adjusted),
+        column("Metric", "metric", lambda row: TableEntry(wording(row.metric).title, (row.metric,)), is_group=True),
+        numbers(
+            "Difference",
+            ("difference", *together),
+            lambda row: difference(row.difference, wording(row.metric).kind),
+            more=between(*together),
+            is_strong=attrgetter("is_significant"),
+            link=lambda row: find_link(data.experiment, dataset=row.dataset, apart=(row.cell, row.reference)),
+        ),
+        numbers("Alone", ("ci_low", "ci_high"), lambda row: between("ci_low", "ci_high")(row) or NOTHING),
+        numbers("Effect", ("effect", "effect_size"), effect),
+        numbers("p", ("test", "p"), lambda row: p_value(row.p)),
+        numbers(
+            "Adjusted p",
+            ("p_adjusted", "is_significant", "is_exploratory"),
+            lambda row: f"{p_value(row.p_adjusted)}{' *' * row.is_significant}",
+            of=attrgetter("p_adjusted", "is_significant", "exploratory"),
+            is_strong=attrgetter("is_significant"),
+        ),
     ]
     found = sum(row.is_significant for row in rows)
     caption = (
@@ -267,55 +263,43 @@ def _family_table(data: ReportData, family: str, rows: Sequence[ComparisonRow]) 
     return tabulate(f"comparisons-{slug(family)}", caption, fields, rows, " ".join(notes))
 
 
-def _grouped_metric() -> Field[ComparisonRow]:
-    """Rows stand under the title of their metric; the CSV file keeps its name."""
-    field = group("Metric", "metric")
-    return Field(field.column, lambda row: TableEntry(wording(row.metric).title, (row.metric,)))
-
-
-@dataclass(frozen=True, slots=True)
-class _ClaimLine:
-    row: ClaimRow
-    answer: Answer
-
-
 def claim_table(data: ReportData) -> Iterator[Table]:
     """Yield the table of claims, if there are any."""
     if not data.claims:
         return
 
-    def shown(one: _ClaimLine) -> TableEntry:
-        between = one.answer.finding.removeprefix(one.answer.estimate).partition("[")[2].partition("]")[0]
-        values = (one.row.estimate, one.row.ci_low, one.row.ci_high)
-        return TableEntry(one.answer.estimate, values, more=f"[{between}]" if between else "")
+    answers = {row: answer(row) for row in data.claims}
 
-    def verdict(one: _ClaimLine) -> TableEntry:
-        return TableEntry(one.row.verdict, (one.row.verdict,), one.row.verdict != "undecided")
-
-    def widened(one: _ClaimLine) -> TableEntry:
-        values = (one.row.ci_low_simultaneous, one.row.ci_high_simultaneous)
-        return TableEntry(adjusted_interval(one.row) or NOTHING, values)
-
-    def tested(one: _ClaimLine) -> TableEntry:
-        return TableEntry(one.row.null or NOTHING, (one.row.test, one.row.null))
-
-    def declared(one: _ClaimLine) -> TableEntry:
-        return TableEntry("no, exploratory" if one.row.exploratory else "yes", (not one.row.exploratory,))
-
-    def about(one: _ClaimLine) -> TableEntry:
-        what = population(one.row.claim)
-        return TableEntry(what, (what,))
+    def between(row: ClaimRow) -> str:
+        shown = answers[row]
+        inside = shown.finding.removeprefix(shown.estimate).partition("[")[2].partition("]")[0]
+        return f"[{inside}]" if inside else ""
 
     fields = [
-        text("Claim", "claim", lambda one: one.row.claim),
-        column("Verdict", "verdict", verdict, is_numeric=False),
-        column("Estimate", ("estimate", "ci_low", "ci_high"), shown),
-        column("Adjusted interval", ("ci_low_simultaneous", "ci_high_simultaneous"), widened),
-        value("p", "p", p_value, of=lambda one: one.row.p),
-        value("Adjusted p", "p_adjusted", p_value, of=lambda one: one.row.p_adjusted),
-        column("What p tests", ("test", "null"), tested, is_numeric=False),
-        column("Interval about", "about", about, is_numeric=False),
-        column("Declared before the run", "declared", declared, is_numeric=False),
+        text("Claim", "claim"),
+        numbers(
+            "Verdict",
+            "verdict",
+            lambda row: row.verdict,
+            is_numeric=False,
+            is_strong=lambda row: row.verdict != "undecided",
+        ),
+        numbers("Estimate", ("estimate", "ci_low", "ci_high"), lambda row: answers[row].estimate, more=between),
+        numbers(
+            "Adjusted interval",
+            ("ci_low_simultaneous", "ci_high_simultaneous"),
+            lambda row: adjusted_interval(row) or NOTHING,
+        ),
+        value("p", "p", p_value),
+        value("Adjusted p", "p_adjusted", p_value),
+        numbers("What p tests", ("test", "null"), lambda row: row.null or NOTHING, is_numeric=False),
+        text("Interval about", "about", lambda row: population(row.claim)),
+        numbers(
+            "Declared before the run",
+            "declared",
+            lambda row: "no, exploratory" if row.exploratory else "yes",
+            of=lambda row: not row.exploratory,
+            is_numeric=False,
+        ),
     ]
-    rows = [_ClaimLine(row, answer(row)) for row in data.claims]
-    yield tabulate("hypotheses", "Claims and their verdicts.", fields, rows)
+    yield tabulate("hypotheses", "Claims and their verdicts.", fields, data.claims)

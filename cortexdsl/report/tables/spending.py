@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from cortexdsl.records.tallies import (
     total_of,
 )
 from cortexdsl.report.data import ScoreRow
-from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text, value, whole
+from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, numbers, tabulate, text, value, whole
 
 SHARED = "shared"
 SEEDS = {"honoured": "kept", "lost": "kept alone, lost under load", "ignored": "not kept", "refused": "none taken"}
@@ -228,68 +227,52 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
     return said
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Server:
-    """All starts of one server, added up."""
+    """All starts of one server, added up: `counts` of no start are None.
 
-    starts: Sequence[ServerRun]
+    `rate` is completion tokens a busy second, `cached` the share of prompt tokens from the prefix cache, `in_work` the
+    mean of requests in work while busy. `seeds` says whether seeds are kept, once if all models are alike.
+    """
 
-    @property
-    def last(self) -> ServerRun:
-        """The last start."""
-        return self.starts[-1]
-
-    @cached_property
-    def total(self) -> Mapping[str, int | None]:
-        """The counts of all starts; None if no start has a count."""
-        sums: dict[str, int | None] = {}
-        for name in SERVER_COUNTS:
-            values = [value for one in self.starts if (value := one.counts[name]) is not None]
-            sums[name] = sum(values) if values else None
-        return sums
-
-    @property
-    def busy(self) -> float:
-        """Seconds with something in work."""
-        return sum(one.busy for one in self.starts)
-
-    @property
-    def rate(self) -> float | None:
-        """Completion tokens a busy second."""
-        written = self.total["completion_tokens"]
-        return written / self.busy if written and self.busy else None
-
-    @property
-    def cached(self) -> float | None:
-        """Share of prompt tokens that came from the prefix cache."""
-        looked, found = self.total["looked_up_tokens"], self.total["cached_tokens"]
-        return found / looked if looked and found is not None else None
-
-    @property
-    def in_work(self) -> float | None:
-        """Requests in work while busy, in the mean."""
-        measured = [(one.in_work, one.busy) for one in self.starts if one.in_work is not None and one.busy]
-        return sum(each * time for each, time in measured) / sum(time for _, time in measured) if measured else None
-
-    @property
-    def programs(self) -> str:
-        """The programs that ran it."""
-        return ", ".join(dict.fromkeys(one.engine for one in self.starts if one.engine))
-
-    @property
-    def seeds(self) -> str:
-        """Whether seeds are kept: stated once if all models are alike."""
-        said = {entry: SEEDS.get(seed, "unclear") for entry, seed in self.last.seeds.items()}
-        if len(set(said.values())) <= 1:
-            return ", ".join(set(said.values()))
-        return ", ".join(f"{entry} {what}" for entry, what in said.items())
+    last: ServerRun
+    counts: Mapping[str, int | None]
+    busy: float
+    rate: float | None
+    cached: float | None
+    in_work: float | None
+    peak: int
+    programs: str
+    seeds: str
 
 
 def _servers(starts: Iterable[ServerRun]) -> list[_Server]:
     by_name: dict[str, list[ServerRun]] = {}
     for one in starts:
         by_name.setdefault(one.server, []).append(one)
-    return [_Server(own) for own in by_name.values()]
+    return [_added(own) for own in by_name.values()]
+
+
+def _added(starts: Sequence[ServerRun]) -> _Server:
+    counts: dict[str, int | None] = {}
+    for name in SERVER_COUNTS:
+        known = [value for one in starts if (value := one.counts[name]) is not None]
+        counts[name] = sum(known) if known else None
+    busy, written, looked = sum(one.busy for one in starts), counts["completion_tokens"], counts["looked_up_tokens"]
+    measured = [(one.in_work * one.busy, one.busy) for one in starts if one.in_work is not None and one.busy]
+    seeds = {entry: SEEDS.get(seed, "unclear") for entry, seed in starts[-1].seeds.items()}
+    alike = len(set(seeds.values())) <= 1
+    return _Server(
+        starts[-1],
+        counts,
+        busy,
+        written / busy if written and busy else None,
+        counts["cached_tokens"] / looked if looked and counts["cached_tokens"] is not None else None,
+        sum(work for work, _ in measured) / sum(time for _, time in measured) if measured else None,
+        max(one.peak for one in starts),
+        ", ".join(dict.fromkeys(one.engine for one in starts if one.engine)),
+        ", ".join(set(seeds.values()) if alike else (f"{entry} {what}" for entry, what in seeds.items())),
+    )
 
 
 def servers_table(starts: Sequence[ServerRun]) -> Table | None:
@@ -297,37 +280,40 @@ def servers_table(starts: Sequence[ServerRun]) -> Table | None:
     if not starts:
         return None
 
-    def total(title: str, csv_name: str, name: str) -> Field[_Server]:
-        return count(title, csv_name, lambda server: server.total[name])
+    def total(title: str, name: str) -> Field[_Server]:
+        return count(title, name, lambda server: server.counts[name])
 
-    def cached(server: _Server) -> TableEntry:
-        tokens = server.total["cached_tokens"]
-        more = "" if server.cached is None else f"({number(100 * server.cached, 1)} %)"
-        return TableEntry(whole(tokens), (tokens,), more=more)
-
-    def busy(server: _Server) -> TableEntry:
-        return (
-            TableEntry(duration(server.busy), (round(server.busy, 1),)) if server.busy else TableEntry(NOTHING, (None,))
-        )
-
-    def in_work(server: _Server) -> TableEntry:
-        if server.in_work is None:
-            return TableEntry(NOTHING, (None,))
-        peak = max(one.peak for one in server.starts)
-        return TableEntry(f"{server.in_work:.1f}", (server.in_work,), more=f"(at most {peak})")
+    def known(value: float | None, shown: str) -> str:
+        return NOTHING if value is None else shown
 
     fields = [
         text("Server", "server", lambda server: server.last.server),
         text("Program", "program", lambda server: server.programs or NOTHING),
         text("Seeds", "seeds", lambda server: server.seeds or NOTHING),
         value("Up after", "seconds_to_start", duration, of=lambda server: server.last.seconds),
-        total("Requests", "requests", "requests"),
-        total("Tokens in", "prompt_tokens", "prompt_tokens"),
-        column("Prefix cache", "cached_tokens", cached),
-        total("Tokens out", "completion_tokens", "completion_tokens"),
-        column("Busy", "busy_seconds", busy),
+        total("Requests", "requests"),
+        total("Tokens in", "prompt_tokens"),
+        numbers(
+            "Prefix cache",
+            "cached_tokens",
+            lambda server: whole(server.counts["cached_tokens"]),
+            of=lambda server: server.counts["cached_tokens"],
+            more=lambda server: "" if server.cached is None else f"({number(100 * server.cached, 1)} %)",
+        ),
+        total("Tokens out", "completion_tokens"),
+        value(
+            "Busy",
+            "busy_seconds",
+            lambda busy: known(busy, duration(busy)),
+            of=lambda server: round(server.busy, 1) if server.busy else None,
+        ),
         count("Out a second", "completion_tokens_a_second", lambda server: server.rate),
-        column("At once", "in_work", in_work),
+        numbers(
+            "At once",
+            "in_work",
+            lambda server: known(server.in_work, f"{server.in_work or 0:.1f}"),
+            more=lambda server: "" if server.in_work is None else f"(at most {server.peak})",
+        ),
     ]
     note = (
         "As the servers counted while the run asked them. Prefix cache: prompt tokens that an earlier prompt had begun "
@@ -389,15 +375,16 @@ def savings_table(used: DebateUsage, sent: TallySum, starts: Sequence[ServerRun]
     if len(rows) == 1:
         return None
 
-    def share(row: tuple[str, int | None, int | None]) -> TableEntry:
-        part = row[2] / tokens if row[2] is not None and tokens else None
-        return TableEntry(NOTHING if part is None else f"{number(100 * part, 1)} %", (part,))
-
     fields = [
         text("Prompts", "prompts", lambda row: row[0]),
         count("Calls", "calls", lambda row: row[1]),
         count("Tokens", "tokens", lambda row: row[2]),
-        column("Share of tokens", "share_of_tokens", share),
+        value(
+            "Share of tokens",
+            "share_of_tokens",
+            lambda part: NOTHING if part is None else f"{number(100 * part, 1)} %",
+            of=lambda row: row[2] / tokens if row[2] is not None and tokens else None,
+        ),
     ]
     note = (
         "Cells that begin alike ask the same, and a call is sent once: the reply is every cell's. Prompts that begin "

@@ -96,10 +96,10 @@ def tabulate(
 
 
 def column(
-    title: str, names: str | tuple[str, ...], entry: Callable[[RowType], TableEntry], *, is_numeric: bool = True
+    title: str, names: str | tuple[str, ...], entry: Callable[[RowType], TableEntry], *, is_group: bool = False
 ) -> Field[RowType]:
     """Declare a column whose entries a function makes."""
-    return Field(Column(title, (names,) if isinstance(names, str) else names, is_numeric), entry)
+    return Field(Column(title, (names,) if isinstance(names, str) else names, not is_group, is_group), entry)
 
 
 def text(title: str, name: str, of: Callable[[Any], str] | None = None) -> Field[Any]:
@@ -110,8 +110,50 @@ def text(title: str, name: str, of: Callable[[Any], str] | None = None) -> Field
 
 def group(title: str, name: str, of: Callable[[Any], str] | None = None) -> Field[Any]:
     """Declare a column of text under whose entries rows stand together."""
-    get = of or attrgetter(name)
-    return Field(Column(title, (name,), is_numeric=False, is_group=True), lambda row: words(get(row)))
+    field = text(title, name, of)
+    return replace(field, column=replace(field.column, is_group=True))
+
+
+def numbers(
+    title: str,
+    names: str | tuple[str, ...],
+    write: Callable[[Any], str],
+    *,
+    of: Callable[[Any], Any] | None = None,
+    more: Callable[[Any], str] | None = None,
+    link: Callable[[Any], str] | None = None,
+    is_strong: Callable[[Any], bool] | None = None,
+    is_numeric: bool = True,
+) -> Field[Any]:
+    """Declare a column of one or several numbers of a row.
+
+    Parameters
+    ----------
+    title : str
+    names : str or tuple of str
+        Of the numbers in the CSV file.
+    write : callable
+        Returns the text of a row.
+    of : callable, optional
+        Returns the number of a row, or the tuple of its numbers; by default the attributes with these names.
+    more, link, is_strong : callable, optional
+        Return what else an entry has, see `TableEntry`.
+    is_numeric : bool
+    """
+    several = (names,) if isinstance(names, str) else names
+    get = of or attrgetter(*several)
+
+    def entry(row: Any) -> TableEntry:
+        values = get(row)
+        return TableEntry(
+            write(row),
+            values if isinstance(values, tuple) else (values,),
+            is_strong(row) if is_strong else False,
+            more(row) if more else "",
+            link(row) if link else "",
+        )
+
+    return Field(Column(title, several, is_numeric), entry)
 
 
 def value(
@@ -124,22 +166,32 @@ def value(
 ) -> Field[Any]:
     """Declare a column of one number: an attribute of the row, or what a function returns, and how it is written."""
     get = of or attrgetter(name)
-
-    def entry(row: Any) -> TableEntry:
-        number = get(row)
-        return TableEntry(write(number), (number,), link=link(row) if link else "")
-
-    return Field(Column(title, (name,)), entry)
+    return numbers(title, name, lambda row: write(get(row)), of=get, link=link)
 
 
-def count(title: str, name: str, of: Callable[[Any], Value] | None = None) -> Field[Any]:
+def count(
+    title: str, name: str, of: Callable[[Any], Value] | None = None, link: Callable[[Any], str] | None = None
+) -> Field[Any]:
     """Declare a column of whole numbers."""
-    return value(title, name, whole, of=of)
+    return value(title, name, whole, of=of, link=link)
 
 
 def share(title: str, name: str, link: Callable[[Any], str] | None = None) -> Field[Any]:
     """Declare a column of shares, written in percent."""
     return value(title, name, lambda number: estimate(number, "share"), link=link)
+
+
+def measure(
+    title: str,
+    names: tuple[str, str, str],
+    kind: Kind,
+    *,
+    of: Callable[[Any], Any] | None = None,
+    link: Callable[[Any], str] | None = None,
+) -> Field[Any]:
+    """Declare a column of an estimate with its interval."""
+    get = of or attrgetter(*names)
+    return column(title, names, lambda row: with_interval(get(row), kind, link(row) if link else ""))
 
 
 def whole(value: float | None) -> str:

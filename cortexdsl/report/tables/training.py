@@ -12,7 +12,7 @@ from cortexdsl.display.wording import duration
 from cortexdsl.numbers import NOTHING, estimate, number
 from cortexdsl.plan.layout import Layout
 from cortexdsl.report.frames import read_frame
-from cortexdsl.report.tables.table import Table, TableEntry, Value, column, count, tabulate, text, value
+from cortexdsl.report.tables.table import Field, Table, TableEntry, Value, column, count, numbers, tabulate, text, value
 
 LEARNING, KEPT = "learning", "kept"
 _COUNTS = {
@@ -119,25 +119,26 @@ def learning_table(phases: Sequence[LearnedPhase]) -> Table | None:
     def pairs(phase: LearnedPhase) -> int:
         return phase.counted("right") + phase.counted("wrong")
 
-    def guided(phase: LearnedPhase, kind: str) -> TableEntry:
-        times = phase.counted(kind)
-        part = times / pairs(phase) if pairs(phase) else None
-        return TableEntry(f"{times}", (times, part), more=f"({estimate(part, 'share')})" if pairs(phase) else "")
+    def guided(title: str, kind: str) -> Field[LearnedPhase]:
+        def entry(phase: LearnedPhase) -> TableEntry:
+            times, part = phase.counted(kind), phase.counted(kind) / pairs(phase) if pairs(phase) else None
+            return TableEntry(f"{times}", (times, part), more="" if part is None else f"({estimate(part, 'share')})")
 
-    def loss(phase: LearnedPhase, place: int) -> TableEntry:
-        at = phase.looks[place].loss if phase.looks else None
-        return TableEntry(number(at), (at,))
+        return column(title, (kind, f"share_{kind}"), entry)
+
+    def last(name: str, place: int = -1) -> Callable[[LearnedPhase], Value]:
+        return lambda phase: getattr(phase.looks[place], name) if phase.looks else None
 
     fields = [
         text("Phase", "phase", lambda phase: phase.name),
-        value("Replies", "replies", _commas, of=lambda phase: phase.counted("moments")),
-        value("Pairs", "pairs", _commas, of=pairs),
-        column("Guided right", ("right", "share_right"), lambda phase: guided(phase, "right")),
-        column("Guided wrong", ("wrong", "share_wrong"), lambda phase: guided(phase, "wrong")),
-        value("Learned", "learned", _commas, of=lambda phase: phase.examples),
-        column("Loss before", "loss_before", lambda phase: loss(phase, 0)),
-        column("Loss after", "loss_after", lambda phase: loss(phase, -1)),
-        value("Preferred", "preferred", _percent, of=lambda phase: phase.looks[-1].preferred if phase.looks else None),
+        count("Replies", "replies", lambda phase: phase.counted("moments")),
+        count("Pairs", "pairs", pairs),
+        guided("Guided right", "right"),
+        guided("Guided wrong", "wrong"),
+        count("Learned", "learned", lambda phase: phase.examples),
+        value("Loss before", "loss_before", number, of=last("loss", 0)),
+        value("Loss after", "loss_after", number, of=last("loss")),
+        value("Preferred", "preferred", lambda share: estimate(share, "share"), of=last("preferred")),
         value("Processor time", "processor_seconds", _duration, of=lambda phase: phase.seconds),
     ]
     note = (
@@ -147,14 +148,6 @@ def learning_table(phases: Sequence[LearnedPhase]) -> Table | None:
         "one, are of the questions kept for validation."
     )
     return tabulate(LEARNING, "Learning from debates.", fields, phases, note)
-
-
-def _commas(value: int | None) -> str:
-    return NOTHING if value is None else f"{value:,}"
-
-
-def _percent(value: float | None) -> str:
-    return estimate(value, "share")
 
 
 def _duration(seconds: float | None) -> str:
@@ -172,9 +165,9 @@ def kept_table(phases: Sequence[LearnedPhase]) -> Table | None:
         return None
     kinds = [kind for kind in _COUNTS if kind not in _RARE or any(getattr(row, kind) for _, row in rows)]
     fields = [
-        column(
-            "Phase", ("training", "phase"), lambda one: TableEntry(one[0].name, (one[0].training, one[0].phase)),
-            is_numeric=False,
+        numbers(
+            "Phase", ("training", "phase"), lambda one: one[0].name,
+            of=lambda one: (one[0].training, one[0].phase), is_numeric=False,
         ),
         text("Part", "part", lambda one: one[1].part),
         value("Round", "round", str, of=lambda one: one[1].round),

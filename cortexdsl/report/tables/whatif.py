@@ -8,7 +8,7 @@ from pathlib import Path
 from cortexdsl.numbers import difference, estimate, interval, p_value
 from cortexdsl.report.frames import EffectRow, read_frame
 from cortexdsl.report.phrasing.names import wording
-from cortexdsl.report.tables.table import Table, TableEntry, column, count, group, share, tabulate, text, value
+from cortexdsl.report.tables.table import Table, count, group, numbers, share, tabulate, text, value
 from cortexdsl.stats.tables.score_table import ALL
 
 EFFECTS = "whatif"
@@ -57,22 +57,17 @@ def _effect_table(rows: Sequence[EffectRow]) -> Table | None:
     def without(row: EffectRow) -> str:
         return row.without if row.declared else f"{row.without} (asked for after the run)"
 
-    def effect(row: EffectRow) -> TableEntry:
-        is_strong = row.p_adjusted is not None and row.p_adjusted <= 0.05
-        return TableEntry(_effect(row), (row.effect, row.ci_low, row.ci_high), is_strong)
+    def is_strong(row: EffectRow) -> bool:
+        return row.p_adjusted is not None and row.p_adjusted <= 0.05
 
     fields = [
         text("Cell", "cell"),
         text("Dataset", "dataset"),
         group("Metric", "metric", lambda row: wording(row.metric).title),
         text("Without", "without", without),
-        column("With it", "whole", lambda row: TableEntry(estimate(row.whole, wording(row.metric).kind), (row.whole,))),
-        column(
-            "Without it",
-            "left_out",
-            lambda row: TableEntry(estimate(row.left_out, wording(row.metric).kind), (row.left_out,)),
-        ),
-        column("Effect", ("effect", "ci_low", "ci_high"), effect),
+        numbers("With it", "whole", lambda row: estimate(row.whole, wording(row.metric).kind)),
+        numbers("Without it", "left_out", lambda row: estimate(row.left_out, wording(row.metric).kind)),
+        numbers("Effect", ("effect", "ci_low", "ci_high"), _effect, is_strong=is_strong),
         value("Adjusted p", "p_adjusted", p_value),
         share("Answers changed", "changed"),
         count("Calls asked", "asked"),
