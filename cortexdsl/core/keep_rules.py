@@ -1,7 +1,6 @@
 """Keep rules: which weighted edges a listener keeps, which candidates of a choice stay (CortexDebate, Eq. 10-12).
 
-A new rule is an entry of `KEEP_RULES`. If it takes a number, it also needs a form in
-`cortexdsl.language.grammar.hears`.
+A new rule is an entry of `KEEP_RULES`. The language makes its word of it, or its form if it takes a number.
 """
 
 from __future__ import annotations
@@ -38,19 +37,22 @@ class KeepRule:
         Whether each listener keeps at least one of its candidates, whatever the weights.
     compares : bool
         Whether it compares weights with each other, so that equal weights decide nothing.
-    has_number : bool
-        Whether it takes a number. The language has a word for each other rule.
+    number : str
+        What its number means; empty if it takes none.
     retained : callable or None
         If its number counts agents: from this number and the number of candidates to how many it keeps (see
-        `Keep.retained`).
+        `Keep.retained`). Such a rule may have a floor.
+    fewest : int
+        If its number counts agents: the least number.
     """
 
     summary: str
     select: Selection
     keeps_somebody: bool = True
     compares: bool = True
-    has_number: bool = False
+    number: str = ""
     retained: Callable[[int, int], int] | None = None
+    fewest: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,21 +173,22 @@ KEEP_RULES: Mapping[str, KeepRule] = MappingProxyType(
         "top": KeepRule(
             "the k highest, and weights equal to the lowest of them",
             _at_least_ranked(lambda count, number: (count - np.minimum(number or 1, count),)),
-            has_number=True,
+            number="How many of the highest weights are kept.",
             retained=lambda number, candidates: number or 1,
         ),
         "drop_bottom": KeepRule(
             "all but the k lowest, and weights equal to the lowest that is kept",
             _at_least_ranked(lambda count, number: (np.minimum(number, count - 1),)),
-            has_number=True,
+            number="How many of the lowest weights are dropped.",
             retained=lambda number, candidates: candidates - number,
+            fewest=0,
         ),
         "above": KeepRule(
             "weights greater than a threshold",
             lambda weight, possible, number: possible & (np.where(possible, weight, -np.inf) > (number or 0.0)),
             keeps_somebody=False,
             compares=False,
-            has_number=True,
+            number="Weights above this one are kept.",
         ),
         "all": KeepRule("every weight", lambda weight, possible, number: possible, compares=False),
     }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, create_model
 
 from cortexdsl.core import KEEP_RULES, KEEP_TRUE, Keep, graphs
+from cortexdsl.core.keep_rules import KeepRule
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
@@ -43,29 +44,27 @@ class KeepForm(StrictEntry):
         return not KEEP_RULES[self.key()].keeps_somebody or getattr(self, "above", None) is not None
 
 
-class TopForm(KeepForm):
-    """`{top: k}`: keep the k highest weights. `{top: k, above: x}`: of the weights above x, keep the k highest."""
-
-    top: Count = Field(description="How many of the highest weights are kept.")
-    above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
-
-
-class DropBottomForm(KeepForm):
-    """`{drop_bottom: k}`: keep all but the k lowest weights. With `above: x`, never keep weights up to x."""
-
-    drop_bottom: CountOrZero = Field(description="How many of the lowest weights are dropped.")
-    above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
-
-
-class AboveForm(KeepForm):
-    """`{above: x}`: keep the weights above x."""
-
-    above: Threshold = Field(description="Weights above this one are kept.")
+def _keep_form(name: str, rule: KeepRule) -> type[KeepForm]:
+    """Return the form of a rule that takes a number."""
+    words: dict[str, Any] = {name: (Threshold, Field(description=rule.number))}
+    letter, floor = "x", ""
+    if rule.retained is not None:
+        letter, floor = "k", " With `above: x`, weights up to x are never kept."
+        words[name] = (Count if rule.fewest else CountOrZero, Field(description=rule.number))
+        words["above"] = (Threshold | None, Field(None, description="Weights up to this one are never kept."))
+    return create_model(
+        f"{name.title().replace('_', '')}Form",
+        __base__=KeepForm,
+        __doc__=f"`{{{name}: {letter}}}`: keep {rule.summary}.{floor}",
+        __module__=__name__,
+        **words,
+    )
 
 
-_KEEP_WORDS = tuple(name for name, rule in KEEP_RULES.items() if not rule.has_number)
+_KEEP_WORDS = tuple(name for name, rule in KEEP_RULES.items() if not rule.number)
+_KEEP_FORMS = tuple(_keep_form(name, rule) for name, rule in KEEP_RULES.items() if rule.number)
 KeepWord: TypeAlias = Literal[_KEEP_WORDS]  # type: ignore[valid-type]
-KeepText: TypeAlias = Annotated[KeepWord | Setting | TopForm | DropBottomForm | AboveForm, OneOf()]
+KeepText: TypeAlias = Annotated[Union[(KeepWord, Setting, *_KEEP_FORMS)], OneOf()]  # type: ignore[valid-type]
 
 
 def keep_rule(written: Any) -> Keep:
