@@ -2,7 +2,7 @@
 
 A dataclass is a JSON object with its fields as keys, in their order. A field with a default is left out if it has that
 value, unless the codec names it. Numbers that are not finite are null where null is allowed. Readers check all values:
-an error names the path of the field.
+an error names the path of the field. If a field allows several classes, the object names its class under `is`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ Convert: TypeAlias = Callable[[Any], Any]
 Form: TypeAlias = tuple[Convert, Convert]
 """How values of a type are written, and how they are read."""
 EMPTY: Mapping[Any, Any] = MappingProxyType({})
+CLASS = "is"
+"""The key of an object that names its class, if its place allows several."""
 _LARGEST = sys.float_info.max
 _KINDS = {
     NoneType: "null", dict: "an object", list: "a list", str: "a string", bool: "a bool", int: "an integer",
@@ -215,19 +217,23 @@ class Codec:
         """Return the function that writes values of a type; None if they are JSON values."""
         origin, parts = get_origin(hint), get_args(hint)
         if origin in (Union, UnionType) and NoneType in parts:
-            if float in parts:
+            if float in parts and float not in self._forms:
                 return _finite
             write = self._writer(_not_none(hint))
             return write and partial(_write_known, write)
+        if origin in (Union, UnionType):
+            return partial(_write_member, self.write) if any(map(_is_class, parts)) else None
         if origin is tuple:
             write = self._writer(parts[0])
             return list if write is None else partial(_write_items, write)
         if origin is Mapping:
             write = self._writer(parts[1])
             return dict if write is None else partial(_write_values, write)
+        if hint in self._forms and not _is_class(hint):
+            return self._forms[hint][0]
         if hint is float:
             return float
-        return self.write if hint in self._forms or hasattr(hint, "__dataclass_fields__") else None
+        return self.write if _is_class(hint) else None
 
     def _reader(self, hint: Any) -> Convert:
         origin, parts = get_origin(hint), get_args(hint)
@@ -236,14 +242,39 @@ class Codec:
             return lambda value: None if value is None else of_value(value)
         if words := _words(hint):
             return _word_reader(words)
+        if origin in (Union, UnionType):
+            return self._member_reader(parts)
         if origin is tuple:
             return sequence(self._reader(parts[0]))
         if origin is Mapping:
             return mapping(self._reader(parts[1]))
-        if hint in self._forms or hasattr(hint, "__dataclass_fields__"):
+        if _is_class(hint) or hint in self._forms:
             return lambda value: self.read(hint, value)
         plain: Mapping[Any, Convert] = {str: text, int: integer, float: number, bool: boolean, Any: lambda value: value}
         return plain[hint]
+
+    def _member_reader(self, parts: tuple[Any, ...]) -> Convert:
+        """Return a function that reads a value of one of several types."""
+        classes = {part.__name__: part for part in parts if _is_class(part)}
+        words = tuple(word for part in parts for word in _words(part))
+        plain = tuple(part for part in parts if part in (str, int, float, bool))
+
+        def convert(value: Any) -> Any:
+            if isinstance(value, dict) and value.get(CLASS) in classes:
+                return self.read(classes[value[CLASS]], value)
+            if type(value) in plain or (isinstance(value, str) and value in words):
+                return value
+            refuse(value, " or ".join([*classes, *words, *(part.__name__ for part in plain)]))
+
+        return convert
+
+
+def _is_class(hint: Any) -> bool:
+    return hasattr(hint, "__dataclass_fields__")
+
+
+def _write_member(write: Convert, value: Any) -> Any:
+    return {CLASS: type(value).__name__, **write(value)} if _is_class(value) else value
 
 
 def _write_known(write: Convert, value: Any) -> Any:

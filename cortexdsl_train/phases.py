@@ -13,8 +13,7 @@ from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import path_of
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.registry import transport_type, weights_of
-from cortexdsl.plan.cells import method_digest
-from cortexdsl.plan.digests import digest
+from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.training import MADE_BY, Phase, Training, TrainingQuestions
 

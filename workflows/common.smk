@@ -13,7 +13,9 @@ from snakemake.io import IOFile
 from cortexdsl.display.launch import end_on_signals
 from cortexdsl.errors import CortexError, InputError, nearest
 from cortexdsl.import_path import protect_children
-from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
+from cortexdsl.jobs.arguments import plan_of_job
+from cortexdsl.plan.compiler import sound_experiments
+from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.layout import selected_experiments
 from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
@@ -74,8 +76,8 @@ def refuse(error):
     sys.exit(2 if isinstance(error, InputError) else 1)
 
 
-# A spec is compiled once when the workflow is parsed. The run refuses what `check` refuses; its jobs need not.
-compiled = cache(validated_plan if workflow.is_main_process else compile_spec)
+# A spec is compiled once, when the workflow is parsed. The run refuses what `check` refuses; its jobs load the plan.
+compiled = cache(validated_plan if workflow.is_main_process else plan_of_job)
 
 
 @cache

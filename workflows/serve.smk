@@ -3,6 +3,7 @@
 
 from cortexdsl.plan.jobs.consent import check_consent, permit, request_of
 from cortexdsl.plan.jobs.schedule import lift_default_rate, ways
+from cortexdsl.plan.compiled import write_compiled
 from cortexdsl.plan.persistence.history import refuse_other_questions
 from cortexdsl.plan.persistence.run_record import begin_run, end_run
 from cortexdsl.jobs.serve import (
@@ -53,6 +54,8 @@ def begin(needed, experiments):
         record_begin(name, needed, has_lock=lock is not None)
     SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
     refuse_unseeded([plan_of(name) for name in sorted(asking)])
+    for name in experiments:
+        write_compiled(plan_of(name))
     for line in settle_controls([plan_of(name) for name in sorted(asking)]):
         logger.info(line)
     # Jobs on other machines must not be given the process id of this run, which they would watch.

@@ -28,14 +28,15 @@ from pathlib import Path
 from cortexdsl.cli.verbs import parse
 from cortexdsl.jobs.debate import attend
 from cortexdsl.models.shared_state import SharedState
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEMAKE = [sys.executable, "-m", "snakemake", "--quiet", "all", "--scheduler", "greedy", "--nolock"]
 ONE_JOB = """\
 from shlex import quote
 import sys
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 
 plan = compile_spec({spec!r})
 

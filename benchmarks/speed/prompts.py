@@ -26,7 +26,7 @@ from cortexdsl.core import Call, Message, Reading, Reads, Reply
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import CortexError
 from cortexdsl.language.prompts.templates import SYSTEM, Templates
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.rehearsal.scripted import QUESTION, SCRIPTS, ScriptedReplies
 
 TEXT = "The total is the sum of the parts, each of which was worked out before.\n" * 8

@@ -29,7 +29,8 @@ from cortexdsl.core import Call, Model
 from cortexdsl.jobs.serve import start_servers, stop_servers
 from cortexdsl.models.transports.direct import body_of
 from cortexdsl.models.transports.interface import wire_seed
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.warnings import models_of
 
 Took = tuple[float, float, float]

@@ -27,7 +27,7 @@ from aiohttp import web
 
 from benchmarks.chat_server import CHAT, ChatServer, completion, serving
 from cortexdsl.models.transports.litellm import load
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SLOTS = 64

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cortexdsl.core import Question
 from cortexdsl.engine.run import run_debate
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.rehearsal.estimate import Rehearsal
 
 REPOSITORY = Path(__file__).resolve().parents[2]

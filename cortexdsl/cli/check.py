@@ -17,8 +17,8 @@ from cortexdsl.jobs.serve import unseeded_line, unset_keys, unset_variables
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.probe import Probe, probe
 from cortexdsl.numbers import counted
-from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.compiler import Compilation
+from cortexdsl.plan.compiler import Compilation, compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.validation import validate
 from cortexdsl.plan.forecast.warnings import (
     models_of,

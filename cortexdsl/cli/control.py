@@ -18,7 +18,8 @@ from cortexdsl.language.shared_rates import key_of
 from cortexdsl.models.control import SPENDING
 from cortexdsl.models.spending import limited_amounts, spent_so_far
 from cortexdsl.models.transports.registry import runs_here
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, spec_path
 from cortexdsl.plan.persistence import controls
 from cortexdsl.plan.persistence.run_record import is_locked

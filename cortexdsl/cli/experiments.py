@@ -38,7 +38,7 @@ from cortexdsl.plain_text import unwrapped
 from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit, refusal, remember, request_of
 from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
-from cortexdsl.plan.permissions import Permission
+from cortexdsl.plan.parts import Permission
 from cortexdsl.plan.persistence.controls import replacements
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.run_record import EarlyEnd, early_end, is_locked

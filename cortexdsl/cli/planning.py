@@ -27,8 +27,8 @@ from cortexdsl.jobs.plan import (
 from cortexdsl.models.known_models import known_model
 from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_price
 from cortexdsl.numbers import counted, in_dollars
-from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.cells import templates_of
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, renderer
 from cortexdsl.plan.forecast.durations import both_ways, least_times
 from cortexdsl.plan.forecast.matches import matched_method
@@ -57,14 +57,9 @@ def add_plan_arguments(parser: VerbParser) -> None:
     parser.add("--json", "print the plan as JSON", **FLAG)
 
 
-def prepare(plan: Plan) -> None:
-    """Compile the templates of a plan, which its rehearsal renders and its debates render again."""
-    plan.templates.prepare(prompt for cell in plan.cells for prompt in templates_of(cell.debate))
-
-
 def run_plan(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = args.compiled(args.spec, args.experiment)
+    plan = compile_spec(args.spec, args.experiment)
     if args.declare:
         refuse_unanswerable(plan)
     total, by_cell = rehearse_plan(plan)

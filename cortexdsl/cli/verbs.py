@@ -18,15 +18,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING
 
 from cortexdsl import __version__
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.jobs.options import VerbParser
 from cortexdsl.plain_text import plain_output
-
-if TYPE_CHECKING:
-    from cortexdsl.plan import Compiler
 
 DAILY, SPECS, DEBATES, RESULTS = "every day", "specs and data", "finished debates", "results"
 FOREIGN, JOBS = "tables and replies of other programs", "called by the workflow"
@@ -132,18 +128,18 @@ def command_of(verb: str) -> Command:
     return Command(add_arguments, getattr(module, f"run_{verb}"))
 
 
-def run(arguments: Sequence[str], compiled: Compiler | None = None) -> int:
-    """Run a command line and return its exit status; parameters as in `parse`."""
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal may lack some characters: escape them
             stream.reconfigure(errors="backslashreplace")
     with plain_output():
-        return _run(arguments, compiled)
+        return _run(arguments)
 
 
-def _run(arguments: Sequence[str], compiled: Compiler | None) -> int:
+def _run(arguments: Sequence[str]) -> int:
     try:
-        parsed = parse(arguments, compiled)
+        parsed = parse(arguments)
         status: int = parsed.run(parsed)
         sys.stdout.flush()
     except BrokenPipeError:  # `cortexdsl ... | head`: the reader has ended, which is not an error
@@ -165,15 +161,8 @@ def failure(error: CortexError | OSError) -> tuple[int, str]:
     return 1, f"error: {error.filename or 'input or output'}: {error.strerror or error}"
 
 
-def parse(arguments: Sequence[str], compiled: Compiler | None = None) -> argparse.Namespace:
-    """Parse a command line; the value's `run` runs the verb.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-    compiled : callable of (spec, experiment) or None
-        Compiles the specs of workflow jobs; by default `cortexdsl.plan.compile_spec`.
-    """
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line; the value's `run` runs the verb."""
     words = list(arguments)
     verb = next((word for word in words if not word.startswith("-")), None)
     # Words after -- are for Snakemake; argparse would mix them with the verb's own.
@@ -185,8 +174,6 @@ def parse(arguments: Sequence[str], compiled: Compiler | None = None) -> argpars
         parser.error(f"there is no verb {verb!r}; {hint}")
     parsed = parser.parse_args(words[:end])
     parsed.handed_on = words[end + 1 :]
-    if compiled is not None:
-        parsed.compiled = compiled
     return parsed
 
 

@@ -11,21 +11,20 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from functools import partial
 from importlib import import_module
 
-from cortexdsl.cli import planning
-from cortexdsl.cli.verbs import VERBS, failure, parse, run
+from cortexdsl.cli.verbs import failure, parse, run
 from cortexdsl.errors import CortexError
 from cortexdsl.jobs import debate, judge, pool
+from cortexdsl.jobs.arguments import results_of_job
 from cortexdsl.models.known_models import known_model
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.litellm import load
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiled import read_compiled
 from cortexdsl.program import note_program
 from cortexdsl.tasks.registry import registry
 from cortexdsl.worker.fork_server import ForkServer, end_fork
-from cortexdsl.worker.job_server import DeclinedError, PlanCache, log_to_jobs, serve_jobs
+from cortexdsl.worker.job_server import DeclinedError, log_to_jobs, serve_jobs
 from cortexdsl.worker.process import collect_garbage_rarely, end_with_parent
 
 LATER = (
@@ -53,29 +52,23 @@ def main() -> int:
     note_program()  # of the code that is imported here: forks would read it again, and later than they run it
     collect_garbage_rarely()
     job_server = _job_server([int(listener), int(lifeline)], ways) if ways else None
-    plans = PlanCache(compile_spec)
-    server = ForkServer(socket.socket(fileno=int(listener)), int(lifeline), job_server, partial(prepare, plans))
+    server = ForkServer(socket.socket(fileno=int(listener)), int(lifeline), job_server, prepare)
     job = server.serve(_imports())
     if job is not None:
-        end_fork(run(job.arguments, plans if job.is_at_home else None))
+        end_fork(run(job.arguments))
     return 0
 
 
-def prepare(plans: PlanCache, arguments: Sequence[str]) -> None:
-    """Do before the fork of a job what later jobs of the same verb, spec and cell then find done.
+def prepare(arguments: Sequence[str]) -> None:
+    """Do before the fork of a debate job what later jobs of the same cell then find done.
 
-    The job itself reports what is wrong with its arguments or its spec.
+    The job itself reports what is wrong with its arguments or its plan.
     """
-    verb = VERBS.get(arguments[0]) if arguments else None
-    if verb is None or verb.module not in sys.modules:
+    if arguments[:1] != ["debate"]:
         return
     with suppress(Exception, SystemExit), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        job = parse(arguments, plans)
-        plan = job.compiled(job.spec, job.experiment)
-        if arguments[0] == "debate":
-            debate.prepare(plan, job.cell)
-        elif arguments[0] == "plan":
-            planning.prepare(plan)
+        job = parse(arguments)
+        debate.prepare(read_compiled(results_of_job(job.spec, job.experiment)), job.cell)
 
 
 def _imports() -> Iterator[str]:
@@ -115,13 +108,12 @@ def _job_server(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
 
 
 async def _serve(channel: socket.socket) -> None:
-    plans = PlanCache(compile_spec)
     async with SharedState() as shared:
 
         async def attend(arguments: Sequence[str]) -> tuple[int, str]:
             try:
                 with redirect_stderr(io.StringIO()):
-                    job = parse(arguments, plans)
+                    job = parse(arguments)
                 return 0, await WAITING[arguments[0]](job, shared)
             except (CortexError, OSError) as error:
                 return failure(error)

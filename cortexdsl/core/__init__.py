@@ -40,6 +40,7 @@ from cortexdsl.core.experiment import (
     Correction,
     Family,
     GrowthStep,
+    KnowledgeSource,
     Limits,
     Match,
     StoppingRule,

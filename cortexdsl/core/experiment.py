@@ -135,6 +135,33 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class KnowledgeSource:
+    """A source of passages, as the spec writes it.
+
+    Attributes
+    ----------
+    retriever : str
+        `bm25`, `dense` or `search`.
+    top : int
+        The number of passages per question, at least 1.
+    corpus, index : str or None
+        Paths below the folder of the spec.
+    embedding : str or None
+        Of `dense`.
+    api_base, api_key_env : str or None
+        Of `search`.
+    """
+
+    retriever: str
+    top: int = 5
+    corpus: str | None = None
+    index: str | None = None
+    embedding: str | None = None
+    api_base: str | None = None
+    api_key_env: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoppingRule:
     """Rule for interim tests of claims, which stop an experiment once all are decided.
 

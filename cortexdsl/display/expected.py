@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import RecordError
-from cortexdsl.plan import Layout, Plan
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.store import read_look
 from cortexdsl.plan.training import slug_of
 

@@ -14,7 +14,7 @@ from cortexdsl.core import WaveTally
 from cortexdsl.display.expected import DebateJob, ExpectedRun, expected_from, last_batches
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.models.control import ControlFile, Pause
-from cortexdsl.plan import Layout
+from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.run_record import RunRecord, has_ended, read_run
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.records.tallies import JobTally, Tallies, TallySum, tally_since, total_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import InputError, RecordError
-from cortexdsl.plan import Layout
+from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.symlinks import opened_results
 

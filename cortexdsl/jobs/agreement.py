@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.jobs.arguments import add_spec, plan_of_job
 from cortexdsl.metrics.scores import Row, write_rows
 from cortexdsl.metrics.tables import agreement_rows
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.journal import record_files, seal_manifest
 from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = args.compiled(args.spec, args.experiment)
+    plan = plan_of_job(args.spec, args.experiment)
     if plan.judging is None:
         raise InputError(
             f"{plan.spec_path}: nothing is judged\n    write analysis: {{metrics: [judged], judge: {{model: NAME}}}}"

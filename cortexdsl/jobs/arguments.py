@@ -13,8 +13,9 @@ from cortexdsl.core import Limits
 from cortexdsl.errors import RecordError
 from cortexdsl.jobs.options import VerbParser
 from cortexdsl.models.shared_state import SharedState
-from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.layout import results_folder
+from cortexdsl.plan.compiled import read_compiled
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.layout import Layout, experiment_name, results_folder
 from cortexdsl.plan.persistence.run_record import stop_note
 from cortexdsl.symlinks import opened_results
 
@@ -26,10 +27,28 @@ def add_results(parser: VerbParser) -> None:
 
 
 def add_spec(parser: argparse.ArgumentParser, which: str = "the spec") -> None:
-    """Add the spec, the name of its experiment, and the function that compiles it; a worker has one with a cache."""
-    parser.set_defaults(compiled=compile_spec)
+    """Add the spec, and the name of its experiment."""
     parser.add_argument("spec", help=which)
     parser.add_argument("--experiment", help="the name of the experiment (default: that of the spec)")
+
+
+def plan_of_job(spec: str, experiment: str | None) -> Plan:
+    """Return the plan of a job: the one that the workflow compiled, or else that of the spec as it is now.
+
+    The second is for experiments that train models, whose questions to learn from the compiler chooses, and for a job
+    that somebody starts by hand.
+    """
+    layout = results_of_job(spec, experiment)
+    if Path(layout.compiled).exists():
+        return read_compiled(layout)
+    from cortexdsl.plan.compiler import compile_spec  # late: a job that loads its plan need not import the language
+
+    return compile_spec(spec, experiment)
+
+
+def results_of_job(spec: str, experiment: str | None) -> Layout:
+    """Return where the results of a job's experiment are."""
+    return Layout(f"results/{experiment or experiment_name(Path(spec))}")
 
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:

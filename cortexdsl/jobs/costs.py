@@ -9,7 +9,7 @@ from cortexdsl.core import CallCost, Cell, DebateCosts
 from cortexdsl.core.metrics import grouped
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.models.call_log.costs import read_costs
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.records import Record
 
 

@@ -46,6 +46,7 @@ from cortexdsl.jobs.arguments import (
     add_threads,
     add_trust,
     limits_of,
+    plan_of_job,
     run_alone,
 )
 from cortexdsl.jobs.costs import debate_costs
@@ -58,8 +59,8 @@ from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
-from cortexdsl.plan import Plan
-from cortexdsl.plan.cells import templates_of
+from cortexdsl.plan.digests import templates_of
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
@@ -139,12 +140,13 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
     shared : SharedState or None
         What it shares with other jobs of this process, connections included; by default nothing.
     """
-    plan = args.compiled(args.spec, args.experiment)
+    plan = plan_of_job(args.spec, args.experiment)
     digest = plan.debate_digest(args.dataset, args.cell, args.shard)  # refuses a job that the spec does not have
     if args.digest and args.digest != digest:
         raise InputError(
             f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
         )
+    plan.check_cell(plan.cell(args.cell))
     check_consent(plan, args.trust)
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
     job = plan, args.dataset, args.cell, args.shard, args.out, limits_of(plan, args, shared)

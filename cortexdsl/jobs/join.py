@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.jobs.arguments import add_spec, plan_of_job
 from cortexdsl.metrics.estimates import round_table
 from cortexdsl.metrics.scores import Row, check_complete, read_rows, write_rows
-from cortexdsl.plan import TABLES, Plan
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.layout import TABLES
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import batches_by_cell, batches_run
 from cortexdsl.plan.persistence.verification import check_files
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    join(args.compiled(args.spec, args.experiment))
+    join(plan_of_job(args.spec, args.experiment))
     return 0
 
 

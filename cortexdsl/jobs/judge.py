@@ -23,15 +23,16 @@ from cortexdsl.jobs.arguments import (
     add_spec,
     add_threads,
     limits_of,
+    plan_of_job,
     run_alone,
 )
 from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.numbers import counted
-from cortexdsl.plan import Plan
-from cortexdsl.plan.analysis import Judging
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.consent import check_consent
+from cortexdsl.plan.parts import Judging
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_debates
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
     """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
-    plan = args.compiled(args.spec, args.experiment)
+    plan = plan_of_job(args.spec, args.experiment)
     check_consent(plan)
     job = plan, args.dataset, args.cell, args.out, limits_of(plan, args, shared)
     judgements, counts = await _judge(*job, errors_again=args.errors_again, shared=shared)

@@ -16,12 +16,12 @@ import pandas as pd
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.jobs.arguments import add_spec, plan_of_job
 from cortexdsl.jobs.join import check_cells
 from cortexdsl.jobs.score import cell_scores
 from cortexdsl.metrics.scores import Row, read_rows, write_scores
 from cortexdsl.metrics.view import grade_together
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import most_of_question
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.ledger import read_ledger
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = args.compiled(args.spec, args.experiment)
+    plan = plan_of_job(args.spec, args.experiment)
     if plan.stopping is None or not 1 <= args.batch <= plan.batches:
         raise InputError(f"{args.spec}: there is no look {args.batch}; looks are taken with stopping, after each batch")
     looks = range(1, args.batch)

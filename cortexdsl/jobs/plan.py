@@ -13,7 +13,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.language.grammar.experiment import ExpectedText
 from cortexdsl.language.spec import load_spec
 from cortexdsl.numbers import counted
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.ledger import declare

@@ -11,18 +11,27 @@ from pathlib import Path
 from cortexdsl.checksums import write_lines
 from cortexdsl.core import Limits
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_connections, add_dataset, add_out, add_spec, add_threads, limits_of, run_alone
+from cortexdsl.jobs.arguments import (
+    add_connections,
+    add_dataset,
+    add_out,
+    add_spec,
+    add_threads,
+    limits_of,
+    plan_of_job,
+    run_alone,
+)
 from cortexdsl.models.call_log.append_log import AppendLog, parse, whole_lines
 from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.tasks.retrieval.pools import build_pool
-from cortexdsl.tasks.retrieval.sources import KnowledgeEntry, open_sources, read_entry
+from cortexdsl.tasks.retrieval.sources import KnowledgeEntry, entry_of, open_sources
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,13 +51,12 @@ def run(args: argparse.Namespace) -> int:
 
 async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
     """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
-    plan = args.compiled(args.spec, args.experiment)
+    plan = plan_of_job(args.spec, args.experiment)
     check_consent(plan)
     if args.source not in plan.knowledge:
         known = ", ".join(plan.knowledge) or "none"
         raise InputError(f"{args.spec}: there is no knowledge entry {args.source!r}; there are: {known}")
-    values = plan.knowledge[args.source].model_dump(exclude_none=True)
-    entry = read_entry(args.source, values, Path(plan.spec_path).parent)
+    entry = entry_of(args.source, plan.knowledge[args.source], Path(plan.spec_path).parent)
     limits = limits_of(plan, args, shared)
     if shared is not None:
         return await _build(plan, entry, args, limits, shared)

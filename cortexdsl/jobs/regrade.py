@@ -26,9 +26,11 @@ from cortexdsl.jobs.join import join
 from cortexdsl.jobs.judge import ask_failures_again as judge_failures_again
 from cortexdsl.jobs.score import score_cell
 from cortexdsl.numbers import counted
-from cortexdsl.plan import PARTS, Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
+from cortexdsl.plan.layout import PARTS
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.symlinks import opened_results

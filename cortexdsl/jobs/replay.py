@@ -12,7 +12,8 @@ from pathlib import Path
 from cortexdsl.jobs import debate, judge
 from cortexdsl.jobs.arguments import add_spec
 from cortexdsl.numbers import counted
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.symlinks import opened_results
 

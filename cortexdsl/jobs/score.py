@@ -15,15 +15,16 @@ from cortexdsl.core import EMPTY, Method
 from cortexdsl.engine.interim import decide_after
 from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.readings import reread_debate
-from cortexdsl.jobs.arguments import add_cell, add_spec
+from cortexdsl.jobs.arguments import add_cell, add_spec, plan_of_job
 from cortexdsl.jobs.costs import debate_costs
 from cortexdsl.metrics.registry import MEASURES, READINGS
 from cortexdsl.metrics.replies import count_other_language
 from cortexdsl.metrics.scores import DecidedIn, Row, answer_rows, round_rows, score_rows, write_rows, write_scores
 from cortexdsl.metrics.tables import debate_tables
 from cortexdsl.metrics.view import DecidedAfter, Grade, grade_together, view_debate
-from cortexdsl.plan import PARTS, Plan
-from cortexdsl.plan.analysis import JUDGED
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.layout import PARTS
+from cortexdsl.plan.parts import JUDGED
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_debates
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    score_cell(args.compiled(args.spec, args.experiment), args.dataset, args.cell)
+    score_cell(plan_of_job(args.spec, args.experiment), args.dataset, args.cell)
     return 0
 
 

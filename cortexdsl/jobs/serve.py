@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import Popen
 
-from cortexdsl.core import Model
+from cortexdsl.core import KnowledgeSource, Model
 from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.language.grammar.experiment import ServerText
-from cortexdsl.language.grammar.questions import KnowledgeText
 from cortexdsl.language.grammar.speakers import LITELLMS_OWN
 from cortexdsl.models.endpoints.credentials import Unset, unset_variables_of
 from cortexdsl.models.endpoints.redirects import redirected
@@ -32,7 +31,7 @@ from cortexdsl.models.servers.pages import engine_of
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.addresses import is_address
 from cortexdsl.models.transports.registry import transport_type
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.warnings import models_of
 from cortexdsl.plan.jobs.schedule import LOCAL_SIMILARITIES
 from cortexdsl.plan.models import may_cost, tool_sources
@@ -93,12 +92,13 @@ def unset_variables(plan: Plan) -> list[str]:
     everywhere = [each for model in _models(plan) for each in model.at_each_address]
     needed = [name for name in map(_address_variable, everywhere) if name and name not in served]
     needed += filter(None, map(_address_variable, sources))
-    needed += [one.api_key_env for one in (*_models(plan), *sources) if one.api_key_env]
+    entries: list[Model | KnowledgeSource] = [*_models(plan), *sources]
+    needed += [one.api_key_env for one in entries if one.api_key_env]
     needed += [unset.variable for _, unset in unset_keys(plan) if unset.is_needed]
     return sorted({name for name in needed if not os.environ.get(name, "").strip()})
 
 
-def _address_variable(entry: Model | KnowledgeText) -> str:
+def _address_variable(entry: Model | KnowledgeSource) -> str:
     """Return the NAME of `api_base: env:NAME`; empty if the address is written in the spec, or there is none."""
     before, mark, name = (entry.api_base or "").partition("env:")
     return name.strip() if mark and not before else ""

@@ -31,17 +31,18 @@ from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
-from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.analysis import JUDGED
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import rehearse_whatifs
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.toolbox import open_tools
+from cortexdsl.plan.parts import JUDGED, Whatif
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.journal import record_files, seal_manifest
 from cortexdsl.plan.persistence.ledger import declare
 from cortexdsl.plan.persistence.store import batches_of, read_plan
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
-from cortexdsl.plan.whatif import Whatif, whatif_of, whatif_slug
+from cortexdsl.plan.whatif import whatif_of, whatif_slug
 from cortexdsl.records import Record, read_debates
 from cortexdsl.stats.whatif import Removal, effects, name_without
 from cortexdsl.symlinks import opened_results

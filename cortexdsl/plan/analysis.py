@@ -31,6 +31,7 @@ from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
 from cortexdsl.numbers import counted
+from cortexdsl.plan.parts import JUDGED, Judging
 from cortexdsl.tasks.judging import PROMPT, can_be_judged, text_scores
 from cortexdsl.tasks.task import Task
 
@@ -185,27 +186,8 @@ def _why_same(first: Quantity, second: Quantity, cell: Cell) -> str:
     return f"{cell.method} does not recalibrate" if first.metric != second.metric else "compare two means"
 
 
-JUDGED = "judged"
 _INSTEAD = "ask for accuracy, which every dataset has"
 _ELSEWHERE = "ask for it where it is: a claim may end in `on DATASET`; accuracy every dataset has"
-
-
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """The judge of an experiment's answers.
-
-    Attributes
-    ----------
-    model : Model
-    datasets : tuple of str
-        Labels of those whose answers are judged.
-    prompt_digest : str
-        Of its template.
-    """
-
-    model: Model
-    datasets: tuple[str, ...]
-    prompt_digest: str
 
 
 def judge_model(spec: Spec) -> Model | None:

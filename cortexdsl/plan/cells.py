@@ -1,61 +1,16 @@
-"""Cells, and the digests that identify them: only what can change a cell's records changes its digest."""
+"""Cells of a spec: its arms, each once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from cortexdsl.core import Cell, Method
-from cortexdsl.engine.methods import expression_sites, pool_sources, principal_roles, scheduled_choices, stages_of
+from cortexdsl.core import Cell, KnowledgeSource
 from cortexdsl.errors import Problem
-from cortexdsl.expressions.evaluation import parse
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
-from cortexdsl.plan.digests import digest
-from cortexdsl.plan.models import tool_sources
-
-ENGINE_VERSION = 2
-"""Increase this if the engine makes another record from the same replies; finished debates then run again."""
-
-
-def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str], *more: Any) -> str:
-    """Return the digest of a cell's method.
-
-    Parameters
-    ----------
-    method : Method
-    seed : int
-        Of the experiment.
-    prompt_digest : callable
-        From a template's name to the digest of its text and of the templates that it includes.
-    more : values
-        Other things that the records depend on (the matched budget, knowledge).
-    """
-    named = templates_of(method)
-    prompts = {prompt: prompt_digest(prompt) for prompt in named}
-    return digest(ENGINE_VERSION, seed, method, prompts, *_changed_meanings(method), *more)
-
-
-def templates_of(method: Method) -> list[str]:
-    """Return the templates of a method, and of the one that it hands questions on to."""
-    named = [prompt for step in method.steps.values() for prompt in step.prompts]
-    named += [method.confidence.prompt] if method.confidence.prompt else []
-    return named + (templates_of(method.defer.method) if method.defer else [])
-
-
-def _changed_meanings(method: Method) -> tuple[str, ...]:
-    """Name the expressions whose meaning changed for this method since earlier versions.
-
-    `place` now counts the agents that still debate. It used to keep the gaps of agents that a choice had removed.
-    """
-    may_leave = any(choice.role in principal_roles(method) for choice in scheduled_choices(method.schedule))
-    return (
-        ("place",)
-        if may_leave and any("place" in parse(site.expression).names for site, _ in expression_sites(method))
-        else ()
-    )
+from cortexdsl.plan.digests import cell_digest
 
 
 def merge_cells(
@@ -71,6 +26,7 @@ def merge_cells(
     problems: list[Problem] = []
     cells: dict[str, Cell] = {}
     digests: dict[str, str] = {}
+    knowledge = knowledge_of(spec)
     # A matched arm's digest holds that of the cell it is matched to.
     for arm in sorted(arms, key=lambda arm: arm.match is not None):
         if arm.match and arm.match.cell not in digests:
@@ -79,12 +35,9 @@ def merge_cells(
                 problems.append(spec.problem(route, what, "name a cell that is not matched"))
             continue
         budget = digests[arm.match.cell] if arm.match else None
-        pools = [spec.text.knowledge[name] for name in _sources(arm) if name in spec.text.knowledge]
-        own = method_digest(
-            arm.debate, spec.text.seed, templates.digest, arm.match, budget,
-            [pool.model_dump(mode="json") for pool in pools], spec.models.get(arm.debate.similarity), *arm.steps,
-            *([spec.models.get(stage.similarity) for stage in stages_of(arm.debate)] if arm.debate.defer else []),
-        )  # fmt: skip
+        own = cell_digest(
+            arm.debate, spec.text.seed, templates.digest, arm.match, budget, arm.steps, knowledge, spec.models
+        )
         digests[arm.name] = own
         if own in cells:
             cells[own] = replace(cells[own], aliases=(*cells[own].aliases, arm.name))
@@ -95,6 +48,6 @@ def merge_cells(
     return tuple(sorted(cells.values(), key=lambda cell: order[cell.name])), tuple(problems)
 
 
-def _sources(arm: ResolvedCell) -> tuple[str, ...]:
-    """Return the names of the knowledge that an arm's steps read, and that its tools search."""
-    return tuple(dict.fromkeys([*pool_sources(arm.debate), *tool_sources(arm.debate)]))
+def knowledge_of(spec: Spec) -> dict[str, KnowledgeSource]:
+    """Return the knowledge sources of a spec by name."""
+    return {name: KnowledgeSource(**text.model_dump()) for name, text in spec.text.knowledge.items()}

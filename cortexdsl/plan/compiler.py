@@ -22,14 +22,15 @@ from cortexdsl.plan.analysis import (
     resolve_stopping,
     unanswerable_claims,
 )
-from cortexdsl.plan.cells import merge_cells
+from cortexdsl.plan.cells import knowledge_of, merge_cells
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, selected_experiments, spec_path
 from cortexdsl.plan.models import check_costs, check_providers, missing_modules, pin_spec_weights, pin_weights
+from cortexdsl.plan.parts import Whatif
 from cortexdsl.plan.permissions import permissions_of
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, read_previous_shards, shard_size
 from cortexdsl.plan.training import Training, resolve_trainings
-from cortexdsl.plan.whatif import Whatif, resolve_whatifs
+from cortexdsl.plan.whatif import resolve_whatifs
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
 
@@ -237,7 +238,7 @@ def _plan(
         seed=text.seed,
         replicates=text.replicates,
         tasks=tasks,
-        paths={label: (entry.path,) if entry.path else () for label, entry in spec.datasets.items()},
+        datasets=spec.datasets,
         cells=cells,
         shards=_shards(spec, tasks, cells, stopping, layout),
         families=families,
@@ -246,7 +247,7 @@ def _plan(
         limits=spec.limits,
         analysis=analysis,
         judging=resolve_judging(spec, tasks, templates),
-        knowledge=text.knowledge,
+        knowledge=knowledge_of(spec),
         servers=text.servers,
         models=spec.models,
         templates=templates,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from typing import Any
 
@@ -27,6 +27,7 @@ from cortexdsl.core import (
     Groups,
     GrowthStep,
     Keep,
+    KnowledgeSource,
     Limits,
     Match,
     Measure,
@@ -45,9 +46,11 @@ from cortexdsl.core import (
     StoppingRule,
     TurnFilter,
 )  # fmt: skip
-from cortexdsl.plan.analysis import Judging
+from cortexdsl.engine.methods import expression_sites, pool_sources, principal_roles, scheduled_choices, stages_of
+from cortexdsl.expressions.evaluation import parse
+from cortexdsl.plan.models import tool_sources
+from cortexdsl.plan.parts import Judging, Whatif
 from cortexdsl.plan.shards import Shard
-from cortexdsl.plan.whatif import Whatif
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,4 +169,80 @@ def _covered_fields(kind: type) -> tuple[tuple[str, str, tuple[Any, ...]], ...]:
     return (
         *((name, attribute, ()) for name, attribute in always),
         *((name, attribute, (defaults[attribute], "", (), {})) for name, attribute in later),
+    )
+
+
+ENGINE_VERSION = 2
+"""Increase this if the engine makes another record from the same replies; finished debates then run again."""
+
+
+def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str], *more: Any) -> str:
+    """Return the digest of a cell's method.
+
+    Parameters
+    ----------
+    method : Method
+    seed : int
+        Of the experiment.
+    prompt_digest : callable
+        From a template's name to the digest of its text and of the templates that it includes.
+    more : values
+        Other things that the records depend on (the matched budget, knowledge).
+    """
+    named = templates_of(method)
+    prompts = {prompt: prompt_digest(prompt) for prompt in named}
+    return digest(ENGINE_VERSION, seed, method, prompts, *_changed_meanings(method), *more)
+
+
+def cell_digest(
+    method: Method,
+    seed: int,
+    prompt_digest: Callable[[str], str],
+    match: Match | None,
+    budget: str | None,
+    steps: Sequence[GrowthStep],
+    knowledge: Mapping[str, KnowledgeSource],
+    models: Mapping[str, Model],
+) -> str:
+    """Return the digest of a cell: it changes if and only if something changes that can change the cell's records.
+
+    Parameters
+    ----------
+    method, seed, prompt_digest
+        As for `method_digest`.
+    match, budget : Match and str, or None
+        The budget of a matched cell, and the digest of the cell whose budget it is.
+    steps : sequence of GrowthStep
+    knowledge : mapping of name to KnowledgeSource
+    models : mapping of name to Model
+        Entries of the spec: a similarity may name one.
+    """
+    pools = [asdict(knowledge[name]) for name in sources_of(method) if name in knowledge]
+    compared = [models.get(stage.similarity) for stage in stages_of(method)] if method.defer else []
+    similarity = models.get(method.similarity)
+    return method_digest(method, seed, prompt_digest, match, budget, pools, similarity, *steps, *compared)
+
+
+def sources_of(method: Method) -> tuple[str, ...]:
+    """Return the names of the knowledge that a method's steps read, and that its tools search."""
+    return tuple(dict.fromkeys([*pool_sources(method), *tool_sources(method)]))
+
+
+def templates_of(method: Method) -> list[str]:
+    """Return the templates of a method, and of the one that it hands questions on to."""
+    named = [prompt for step in method.steps.values() for prompt in step.prompts]
+    named += [method.confidence.prompt] if method.confidence.prompt else []
+    return named + (templates_of(method.defer.method) if method.defer else [])
+
+
+def _changed_meanings(method: Method) -> tuple[str, ...]:
+    """Name the expressions whose meaning changed for this method since earlier versions.
+
+    `place` now counts the agents that still debate. It used to keep the gaps of agents that a choice had removed.
+    """
+    may_leave = any(choice.role in principal_roles(method) for choice in scheduled_choices(method.schedule))
+    return (
+        ("place",)
+        if may_leave and any("place" in parse(site.expression).names for site, _ in expression_sites(method))
+        else ()
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +13,9 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import (
     VERIFIER,
     Cell,
+    Dataset,
     Family,
+    KnowledgeSource,
     Limits,
     Method,
     Model,
@@ -27,15 +29,12 @@ from cortexdsl.engine.methods import pool_sources, stages_of
 from cortexdsl.errors import InputError
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.models.known_models import parameters_per_token
-from cortexdsl.plan.analysis import Judging
-from cortexdsl.plan.cells import method_digest
-from cortexdsl.plan.digests import digest
+from cortexdsl.plan.digests import cell_digest, digest, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tool_files, tool_sources
-from cortexdsl.plan.permissions import Permission
+from cortexdsl.plan.parts import Judging, Permission, Whatif
 from cortexdsl.plan.shards import Shard, find
 from cortexdsl.plan.training import Training, is_pinned
-from cortexdsl.plan.whatif import Whatif
 from cortexdsl.tasks.task import Task
 
 Value = TypeVar("Value")
@@ -61,7 +60,8 @@ class Plan:
     title : str
     seed, replicates : int
     tasks : mapping of dataset label to Task
-    paths : mapping of dataset label to the files it is read from
+    datasets : mapping of dataset label to Dataset
+        Where the questions of each task come from.
     cells : tuple of Cell
         Each once; grid points with the settings of another cell are its aliases.
     shards : mapping of dataset label to shards
@@ -73,8 +73,7 @@ class Plan:
         Other settings of the analysis, as in the spec.
     judging : Judging or None
         The judge and the datasets that it judges, if the spec asks for `judged`.
-    knowledge : mapping
-        Knowledge sources of the spec, by name.
+    knowledge : mapping of name to KnowledgeSource
     servers : mapping
         Model servers that the spec declares, by name.
     models : mapping of name to Model
@@ -99,7 +98,7 @@ class Plan:
     seed: int
     replicates: int
     tasks: Mapping[str, Task]
-    paths: Mapping[str, tuple[str, ...]]
+    datasets: Mapping[str, Dataset]
     cells: tuple[Cell, ...]
     shards: Mapping[str, tuple[Shard, ...]]
     families: tuple[Family, ...]
@@ -108,7 +107,7 @@ class Plan:
     limits: Limits
     analysis: Mapping[str, Any]
     judging: Judging | None
-    knowledge: Mapping[str, Any]
+    knowledge: Mapping[str, KnowledgeSource]
     servers: Mapping[str, Any]
     models: Mapping[str, Model]
     templates: Templates = field(compare=False, repr=False)
@@ -238,7 +237,7 @@ class Plan:
 
     def _meaning(self, cell: Cell) -> str:
         sources = [*pool_sources(cell.debate), *tool_sources(cell.debate)]
-        pools = [self.knowledge[name].model_dump(mode="json") for name in sources if name in self.knowledge]
+        pools = [asdict(self.knowledge[name]) for name in sources if name in self.knowledge]
         budget = self.budget_of(cell)
         budget_meaning = self._meaning(budget) if budget else None
         similarity = self.models.get(cell.debate.similarity)
@@ -263,6 +262,25 @@ class Plan:
         whatifs = [(whatif, self.cell_named(whatif.cell).digest) for whatif in self.whatifs]
         return digest(self.seed, self.replicates, whatifs, self._questions)
 
+    def check_cell(self, cell: Cell) -> None:
+        """Check that the digest of a cell is still that of its method, its knowledge, and the prompts as they are now.
+
+        Raises
+        ------
+        InputError
+            A prompt was edited after the workflow compiled the spec, or compiled.json was.
+        """
+        budget = self.budget_of(cell)
+        own = cell_digest(
+            cell.debate, self.seed, self.templates.digest, cell.match, budget.digest if budget else None, cell.steps,
+            self.knowledge, self.models,
+        )  # fmt: skip
+        if own != cell.digest:
+            raise InputError(
+                f"{self.spec_path} has changed since the workflow started: {cell.name}\n"
+                "    start snakemake again: what is finished is kept"
+            )
+
     def debate_digest(self, dataset: str, cell: str, shard: str) -> str:
         """Return the digest of what one job's records depend on."""
         place = self.shard(dataset, shard)
@@ -284,7 +302,7 @@ class Plan:
 
     def pool_digest(self, dataset: str, source: str) -> str:
         """Return the digest of what a pool depends on, apart from its inputs."""
-        return digest(self._source(source).model_dump(mode="json"), self.task(dataset).digest)
+        return digest(asdict(self._source(source)), self.task(dataset).digest)
 
     @property
     def _stopping(self) -> tuple[StoppingRule, ...]:
@@ -303,7 +321,7 @@ class Plan:
         budget = self.budget_of(own)
         debates = [self.layout.debates(dataset, budget.slug, shard)] if budget else []
         tools = tool_files(own.debate, self.knowledge, Path(self.spec_path).parent)
-        return [*self.paths[dataset], *debates, *self.pools(dataset, own), *tools, *self._trained(own.debate)]
+        return [*self._data_files(dataset), *debates, *self.pools(dataset, own), *tools, *self._trained(own.debate)]
 
     def trajectory_inputs(self, training: str, phase: str) -> list[str]:
         """Files that a job of trajectories reads: the weights that earlier phases trained."""
@@ -332,10 +350,14 @@ class Plan:
 
     def pool_inputs(self, dataset: str, source: str) -> list[str]:
         """Files that a knowledge source is built from: the dataset, and the source's corpus."""
-        corpus = getattr(self._source(source), "corpus", None)
-        return [*self.paths[dataset], *([(Path(self.spec_path).parent / corpus).as_posix()] if corpus else [])]
+        corpus = self._source(source).corpus
+        return [*self._data_files(dataset), *([(Path(self.spec_path).parent / corpus).as_posix()] if corpus else [])]
 
-    def _source(self, name: str) -> Any:
+    def _data_files(self, dataset: str) -> list[str]:
+        path = self.datasets[dataset].path
+        return [path] if path else []
+
+    def _source(self, name: str) -> KnowledgeSource:
         return _look_up(self.knowledge, name, f"{self.spec_path}: there is no knowledge source")
 
     def look_inputs(self, batch: int, live: Sequence[str] | None = None) -> list[str]:

@@ -126,6 +126,11 @@ class Layout:
         return f"{self.root}/plan.json"
 
     @property
+    def compiled(self) -> str:
+        """The compiled plan, which jobs load."""
+        return f"{self.root}/compiled.json"
+
+    @property
     def cut(self) -> str:
         """The questions of each job. `shard_size: auto` keeps these shards, as call logs are stored by shard."""
         return f"{self.root}/cut.json"

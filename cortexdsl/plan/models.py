@@ -11,16 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
-from cortexdsl.core import Agent, Cell, Method, Model
+from cortexdsl.core import Agent, Cell, KnowledgeSource, Method, Model
 from cortexdsl.errors import InputError, Problem, SpecError
-from cortexdsl.language.spec import Spec
 from cortexdsl.models.endpoints.credentials import missing_package, nearest_provider, provider_of
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.prices import PRICE_REMEDY, bills_itself, has_price
 from cortexdsl.models.transports.registry import refused_options_of, runs_here, weights_of
 from cortexdsl.models.transports.tool import PYTHON, SEARCH, source_of
+
+if TYPE_CHECKING:
+    from cortexdsl.language.spec import Spec
 
 
 def pin_spec_weights(spec: Spec) -> Spec:
@@ -178,17 +180,17 @@ def tool_sources(method: Method) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(tool.options["source"]) for tool in tools if tool.model == SEARCH))
 
 
-def tool_files(method: Method, knowledge: Mapping[str, Any], folder: Path) -> list[str]:
+def tool_files(method: Method, knowledge: Mapping[str, KnowledgeSource], folder: Path) -> list[str]:
     """Return the files that a method's tools read: corpora and the modules of functions.
 
     Parameters
     ----------
     method : Method
-    knowledge : mapping of name to entry
+    knowledge : mapping of name to KnowledgeSource
     folder : Path
         The paths of corpora are relative to it.
     """
-    corpora = [getattr(knowledge[name], "corpus", None) for name in tool_sources(method)]
+    corpora = [knowledge[name].corpus for name in tool_sources(method)]
     files = [(folder / corpus).as_posix() for corpus in corpora if corpus]
     return [*files, *(source_of(name).as_posix() for name in functions_of(method))]
 

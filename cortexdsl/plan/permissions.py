@@ -12,8 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,6 +29,7 @@ from cortexdsl.models.transports.addresses import is_loopback, mask_url
 from cortexdsl.models.transports.registry import runs_here, weights_of
 from cortexdsl.models.transports.tool import PYTHON, identity_of, source_of
 from cortexdsl.plain_text import printable
+from cortexdsl.plan.parts import Permission
 from cortexdsl.tasks.task import Task
 
 ENVIRONMENT = "env:"
@@ -45,28 +45,6 @@ _OPTIONS = re.compile(
     re.IGNORECASE,
 )
 _VALUES = re.compile(r"os\.environ/|oidc/|://|file:")
-
-
-@dataclass(frozen=True, slots=True)
-class Permission:
-    """One thing that a spec needs its user's permission for.
-
-    Attributes
-    ----------
-    what : str
-        What it does, as a phrase that begins with a verb; on one line and printable.
-    where : str
-        Where the spec says so.
-    content : str
-        Digest of the code that runs, so that other code needs permission again; else empty.
-    function : str
-        The Python function that is called, as `package.module:function`; else empty.
-    """
-
-    what: str
-    where: str
-    content: str = ""
-    function: str = ""
 
 
 def permissions_of(
@@ -99,12 +77,6 @@ def permissions_of(
     for one in found:
         by_what.setdefault((one.what, one.content), one)
     return tuple(by_what.values())
-
-
-def digest_of(permissions: Sequence[Permission]) -> str:
-    """Return a digest of what is permitted: of the phrases, and of the code that runs."""
-    lines = sorted(f"{one.what}\0{one.content}" for one in permissions)
-    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _on_one_line(text: str) -> str:

@@ -10,20 +10,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from cortexdsl.core import Message, Method, Model, Question
 from cortexdsl.engine.trajectories import BranchKind, Guide
 from cortexdsl.errors import InputError, Problem
-from cortexdsl.language.grammar.training import OptimiserText, TrainText
-from cortexdsl.language.methods.resolved_cells import ResolvedCell
-from cortexdsl.language.nodes import Mark
-from cortexdsl.language.prompts.templates import Templates
-from cortexdsl.language.spec import Spec
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.shards import Shard, find
 from cortexdsl.tasks.task import Task
+
+if TYPE_CHECKING:
+    from cortexdsl.language.grammar.training import OptimiserText, TrainText
+    from cortexdsl.language.methods.resolved_cells import ResolvedCell
+    from cortexdsl.language.nodes import Mark
+    from cortexdsl.language.prompts.templates import Templates
+    from cortexdsl.language.spec import Spec
 
 PACKAGE = "cortexdsl_train"
 MADE_BY = "training:"

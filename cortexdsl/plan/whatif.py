@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 from cortexdsl.core import Ablation, Cell, Debate, Method, RandomEdges, Sparse
@@ -13,23 +12,8 @@ from cortexdsl.errors import InputError, Problem, nearest
 from cortexdsl.language.grammar.counterfactuals import LeftOut, WhatifText, parse_left_out
 from cortexdsl.language.methods.grid import point_slug
 from cortexdsl.language.spec import Spec
+from cortexdsl.plan.parts import Whatif
 from cortexdsl.plan.rehearsal.explain import rehearse_example
-
-
-@dataclass(frozen=True, slots=True)
-class Whatif:
-    """The counterfactuals of one cell.
-
-    Attributes
-    ----------
-    cell : str
-        Its name.
-    without : tuple of Ablation
-        Each in its own debates, each once.
-    """
-
-    cell: str
-    without: tuple[Ablation, ...]
 
 
 def whatif_slug(cell: Cell, without: Ablation) -> str:

@@ -1,8 +1,7 @@
 """The worker's second process: a job server, which runs all jobs that wait for model servers in one event loop.
 
 These jobs share the connections, the budget, and the replies to equal calls. The fork server sends each job with the
-connection of its client; the job ends when the client ends. The specs of a run are compiled once, and again when a file
-that they were read from has changed.
+connection of its client; the job ends when the client ends.
 """
 
 from __future__ import annotations
@@ -11,81 +10,12 @@ import asyncio
 import logging
 import os
 import socket
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-from cortexdsl.plan import Plan
 from cortexdsl.worker.client import DECLINED, receive, send
-
-_opened: list[set[str]] = []
-
-
-@dataclass(frozen=True, slots=True)
-class _CachedPlan:
-    plan: Plan
-    files: dict[str, tuple[int, ...]]
-
-
-class PlanCache:
-    """Compiles specs, and keeps the plans for later jobs.
-
-    Parameters
-    ----------
-    compiled : callable of (spec, experiment)
-        Compiles one.
-    """
-
-    def __init__(self, compiled: Callable[[str, str | None], Plan]) -> None:
-        self._compiled = compiled
-        self._plans: dict[tuple[str, str, str | None], _CachedPlan] = {}
-
-    def __call__(self, spec: str, experiment: str | None) -> Plan:
-        """Return the plan of a spec from its present files.
-
-        Raises
-        ------
-        SpecError, DataError
-            Raised by compiling it; nothing is kept then.
-        """
-        where = (os.getcwd(), spec, experiment)  # noqa: PTH109 (as clients send it)
-        cached = self._plans.get(where)
-        if cached is None or any(_state(file) != state for file, state in cached.files.items()):
-            opened: set[str] = set()
-            _report_opened_files()
-            _opened.append(opened)
-            try:
-                plan = self._compiled(spec, experiment)
-            finally:
-                _opened.remove(opened)
-            prompts = {str(part) for folder in plan.templates.folders for part in (folder, *folder.rglob("*"))}
-            cached = self._plans[where] = _CachedPlan(plan, {file: _state(file) for file in opened | prompts})
-        return cached.plan
-
-
-def _state(file: str) -> tuple[int, ...]:
-    try:
-        state = os.stat(file)  # noqa: PTH116 (a Path takes twice as long, and each job compares some hundred files)
-    except OSError:
-        return ()
-    return state.st_mtime_ns, state.st_size, state.st_ino
-
-
-@cache
-def _report_opened_files() -> None:
-    """Have Python report every file that it opens: a list of the files of a spec could not be as complete."""
-    sys.addaudithook(_note_open)
-
-
-def _note_open(event: str, what: tuple[Any, ...]) -> None:
-    if _opened and event == "open" and isinstance(what[0], str):
-        for opened in _opened:
-            opened.add(what[0])
-
 
 Attend = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
 OF_ONE_JOB = {"_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "LINES", "COLUMNS"}

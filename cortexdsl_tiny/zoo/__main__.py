@@ -104,7 +104,7 @@ def _questions(asked: argparse.Namespace) -> None:
 
 
 def _lessons(asked: argparse.Namespace) -> None:
-    from cortexdsl.plan import compile_spec  # a second, which other steps do without
+    from cortexdsl.plan.compiler import compile_spec  # a second, which other steps do without
     from cortexdsl_tiny.zoo.curriculum import lessons
 
     plan = compile_spec(str(asked.folder / LESSONS.name))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.engine.trajectories import role_turns
-from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.jobs.arguments import add_spec, plan_of_job
 from cortexdsl.plan.persistence.journal import record_files, seal_manifest
 from cortexdsl_train.pairs import check_whole, read_moments, select_examples, selection_csv
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = args.compiled(args.spec, args.experiment)
+    plan = plan_of_job(args.spec, args.experiment)
     training = plan.training(args.training)
     phase, layout = training.phase(args.phase), plan.layout
     paths = [layout.trajectories(training.name, phase.label, shard.label) for shard in training.shards]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_digest, add_spec
-from cortexdsl.plan import Layout
+from cortexdsl.jobs.arguments import add_digest, add_spec, plan_of_job
 from cortexdsl.plan.jobs.consent import check_consent
+from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.training import Phase, Training
 from cortexdsl_train.fit.examples import PAIR, SINGLE, Settings, read_examples
 from cortexdsl_train.models import serve_commands
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    plan = args.compiled(args.spec, args.experiment)
+    plan = plan_of_job(args.spec, args.experiment)
     training = plan.training(args.training)
     if args.serve:
         print("\n".join(_served(plan.layout, training)))

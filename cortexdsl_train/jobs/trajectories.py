@@ -12,12 +12,12 @@ from cortexdsl.core import Limits, OtherQuestion, Ports, Question
 from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_connections, add_digest, add_errors_again, add_spec, limits_of
+from cortexdsl.jobs.arguments import add_connections, add_digest, add_errors_again, add_spec, limits_of, plan_of_job
 from cortexdsl.jobs.debate import debates_at_once, renderer
 from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.journal import record_files
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = args.compiled(args.spec, args.experiment)
+    plan = plan_of_job(args.spec, args.experiment)
     training = plan.training(args.training)
     phase = training.phase(args.phase)
     if args.digest and args.digest != phase.digest:

@@ -11,7 +11,7 @@ from cortexdsl.cli.main import main
 from cortexdsl.core import Limits, Rate, RateLimit
 from cortexdsl.jobs.serve import settle_controls
 from cortexdsl.models.control import read_controls
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.ledger import declare, read_ledger

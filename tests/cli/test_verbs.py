@@ -12,7 +12,7 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.cli.verbs import JOBS, VERBS, command_of
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.records.tallies import Tallies
 
 SPEC = """\

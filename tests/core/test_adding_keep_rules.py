@@ -57,7 +57,7 @@ USE = """
 import json
 from pathlib import Path
 from cortexdsl.cli.main import main
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.records import read_debates
 assert main(["check", "spec.yaml"]) == 0
 plan = compile_spec("spec.yaml")

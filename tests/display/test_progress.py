@@ -15,7 +15,7 @@ from cortexdsl.display.console import Display
 from cortexdsl.display.expected import ExpectedRun, last_batches
 from cortexdsl.display.progress import RunProgress, WatchedRun, progress, trainings
 from cortexdsl.display.wording import plain_values, waves_on_their_way
-from cortexdsl.plan import Layout
+from cortexdsl.plan.layout import Layout
 from cortexdsl.records.tallies import Tallies, read_tally, total_of
 from cortexdsl_train.fit.examples import write_progress
 from tests.display.made import EXPECTED, said, write

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cortexdsl.core import Question
 from cortexdsl.engine.methods import in_wording
 from cortexdsl.engine.seeds import drawn_wording
-from cortexdsl.plan.cells import method_digest
+from cortexdsl.plan.digests import method_digest
 from cortexdsl.records.debates import Header, Record, debate_to_json, record_from_json
 from tests.engine.stage import method, run
 

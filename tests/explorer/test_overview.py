@@ -12,7 +12,7 @@ from cortexdsl.explorer.details import debate_as_shown, index_questions, read_qu
 from cortexdsl.explorer.experiment import OpenExperiment
 from cortexdsl.explorer.overview import overview
 from cortexdsl.explorer.store import IndexStore
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.persistence.store import plan_record
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.records import Header, Record

@@ -39,7 +39,7 @@ from cortexdsl.models.transports.direct import DirectTransport
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw
 from cortexdsl.models.transports.litellm import LitellmTransport
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.journal import read_journal, record_files, seal_manifest
 from cortexdsl.records import read_transcripts

@@ -23,7 +23,8 @@ from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.interface import Raw, TokenCounts
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import PARTS, TABLES
 
 SPEC = Path("specs/wild.yaml")

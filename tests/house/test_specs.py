@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import DataError, SpecError
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from tests.tracked import tracked
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cortexdsl.cli.main import main
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from tests.workflow.bench import TWO_ALONE
 
 NAME = "small"

@@ -20,7 +20,7 @@ import cortexdsl as cx
 from cortexdsl.checksums import with_checksum
 from cortexdsl.cli.main import main
 from cortexdsl.errors import DataError
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.jobs.damaged_outputs import repair_results
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.controls import pause

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cortexdsl import files
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.run_record import begin_run

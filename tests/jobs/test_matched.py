@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.report.build import build_report
 from tests.jobs.experiment import call, run_jobs, write_spec
 

@@ -9,7 +9,7 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.jobs.compiled_workflow import workflow_text
 from cortexdsl.records import read_debates
 

@@ -16,7 +16,8 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl_tiny.folder import Folder, find
 from cortexdsl_train.models import serve_commands
 from cortexdsl_train.phases import base_folder

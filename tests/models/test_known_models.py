@@ -12,7 +12,7 @@ import yaml
 from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
 from cortexdsl.models.known_models import KnownModel, known_model
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 
 LLAMA = "llama-3.1-8b"
 

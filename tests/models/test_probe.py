@@ -15,7 +15,7 @@ from cortexdsl.core import Model, Price
 from cortexdsl.errors import ModelError
 from cortexdsl.jobs.serve import refuse_unseeded
 from cortexdsl.models.probe import FEW_TOKENS, Probe, probe
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.forecast.warnings import prompts_too_long
 from cortexdsl.records.seed_probes import read_seed_probes
 from cortexdsl.report.tables.spending import seed_sentences

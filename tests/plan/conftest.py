@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from tests.plan.specs import plan
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import JUDGE, rehearse_plan
 from tests.plan.specs import SPEC, plan
 

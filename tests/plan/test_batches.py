@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.plan.forecast.durations import most_waves
 from cortexdsl.plan.jobs.schedule import is_batched, ways

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.compiled_workflow import workflow_text
 from tests.plan.specs import SPEC, plan
 

@@ -9,7 +9,8 @@ import pytest
 
 from cortexdsl.core import RandomEdges
 from cortexdsl.errors import InputError, SpecError
-from cortexdsl.plan import compile_spec, selected_experiments, sound_experiments
+from cortexdsl.plan.compiler import compile_spec, sound_experiments
+from cortexdsl.plan.layout import selected_experiments
 from tests.language.sheets import SMALL
 from tests.plan.specs import SPEC, plan
 

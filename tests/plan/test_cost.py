@@ -11,7 +11,7 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.core import Keep, Model, Sparse
 from cortexdsl.errors import SpecError
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.forecast.cost import most_of_question, passages_for, rehearse_plan
 from cortexdsl.plan.forecast.warnings import prompts_too_long
 from cortexdsl.plan.persistence.store import most_in

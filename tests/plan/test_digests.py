@@ -12,8 +12,9 @@ from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse
-from cortexdsl.plan import Plan, digests
+from cortexdsl.plan import digests
 from cortexdsl.plan.digests import COVERED, Coverage, digest
+from cortexdsl.plan.experiment import Plan
 from tests.plan.specs import PROMPT, SPEC, plan
 
 FIRST = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import InputError
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.declaration import changes, declaration_of
 from cortexdsl.plan.persistence.history import refuse_other_questions
 from cortexdsl.plan.persistence.store import plan_record, read_plan, write_plan

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.forecast.warnings import models_of
 from cortexdsl_tiny.folder import Folder
 from tests.tiny.made import made

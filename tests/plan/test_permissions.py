@@ -21,7 +21,7 @@ from cortexdsl.jobs.options import VerbParser
 from cortexdsl.models.endpoints.credentials import known_providers, provider_of
 from cortexdsl.models.endpoints.redirects import address_variables
 from cortexdsl.models.transports.prices import known_price
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.jobs.consent import VARIABLE, check_consent, is_permitted, remember, request_of
 from cortexdsl.plan.jobs.schedule import LOCAL_SIMILARITIES
 from cortexdsl.plan.permissions import SENTENCE_MODELS

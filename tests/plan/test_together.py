@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.plan import compile_spec
-from cortexdsl.plan.compiler import validate_experiment
+from cortexdsl.plan.compiler import compile_spec, validate_experiment
 from cortexdsl.plan.forecast.cost import longest_prompts, template_problems
 from cortexdsl.plan.rehearsal.explain import explain
 

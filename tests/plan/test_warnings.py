@@ -12,8 +12,8 @@ from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
-from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.compiler import validate_experiment
+from cortexdsl.plan.compiler import compile_spec, validate_experiment
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.warnings import unreadable_replies, words_without_effect
 from cortexdsl.plan.rehearsal import conditions
 from cortexdsl.plan.rehearsal.conditions import without_effect

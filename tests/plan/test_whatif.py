@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import InputError, SpecError
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import WHAT_IF, rehearse_plan, rehearse_whatifs
 from cortexdsl.plan.whatif import whatif_of
 from tests.plan.specs import SPEC, plan

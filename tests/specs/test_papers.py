@@ -9,7 +9,7 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.engine.methods import debating_agents
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.persistence.store import plan_record
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.report.data import ReportData

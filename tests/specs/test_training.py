@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl_tiny.zoo.questions import arithmetic_rows, held_out
 
 ROOT = Path(__file__).resolve().parents[2]

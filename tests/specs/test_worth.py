@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.models.worth import BLOCK, BLOCKS, EQUAL, PAGES, sections
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 
 
 def test_each_claim_is_a_question_under_a_heading() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 
 SPEC = """\
 title: Learning

@@ -11,7 +11,8 @@ from aiohttp import web
 
 from cortexdsl.cli.main import main
 from cortexdsl.errors import ModelError
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.training import serve_adapters
 
 SPEC = """\

@@ -14,7 +14,7 @@ from tests.train.specs import SPEC, plan
 
 COMPILE = """\
 import sys
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 plan = compile_spec("learning.yaml")
 print(len(plan.trainings), any(name.partition(".")[0] == "cortexdsl_train" for name in sys.modules))
 """

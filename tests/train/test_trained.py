@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import InputError, SpecError
-from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.training import with_trained
 from cortexdsl_tiny.folder import Folder
 from cortexdsl_train.phases import base_folder

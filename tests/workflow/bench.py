@@ -20,7 +20,7 @@ from typing import Any
 
 from cortexdsl.jobs.serve import free_port
 from cortexdsl.models.servers import processes as servers
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.jobs.consent import VARIABLE, request_of
 from tests.workflow import forks
 

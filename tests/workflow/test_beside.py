@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.plan import Layout
+from cortexdsl.plan.layout import Layout
 from tests.workflow.bench import OWN_STUB, Bench, serving
 
 pytestmark = pytest.mark.workflow

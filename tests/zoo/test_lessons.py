@@ -15,7 +15,7 @@ import pytest
 
 from cortexdsl.core import Question
 from cortexdsl.errors import InputError
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl_tiny.zoo.__main__ import LESSONS
 from cortexdsl_tiny.zoo.curriculum import Teacher, drills, lessons
 from cortexdsl_tiny.zoo.exams import answer_of

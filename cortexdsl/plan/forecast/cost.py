@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import bound_of
@@ -21,9 +21,9 @@ from cortexdsl.errors import DebateError, Problem, SpecError
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.models.call_keys import call_key
-from cortexdsl.plan.compiler import Compilation
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.matches import made_up_passages, matched_method, passages_for
+from cortexdsl.plan.parts import Whatif
 from cortexdsl.plan.rehearsal.estimate import (
     CallLengths,
     CostEstimate,
@@ -35,10 +35,12 @@ from cortexdsl.plan.rehearsal.estimate import (
 )
 from cortexdsl.plan.rehearsal.full_length import depends_on_replies, full_length
 from cortexdsl.plan.training import Phase, Training, guides_for
-from cortexdsl.plan.whatif import Whatif
 from cortexdsl.tasks.judging import judge_call
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
+
+if TYPE_CHECKING:
+    from cortexdsl.plan.compiler import Compilation
 
 SAMPLE = 3  # questions of each dataset: prompts of one dataset differ little in length
 MANY_CELLS = 100  # with more cells one question represents all: 496 cells took 11 s of CPU with three

@@ -11,9 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from cortexdsl.core import Cell, Debate, Method, Question, Render
+from cortexdsl.core import Cell, Debate, KnowledgeSource, Method, Question, Render
 from cortexdsl.engine.methods import pool_sources, with_pool
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import DataError
@@ -43,7 +42,7 @@ def passages_for(plan: Plan, cell: Cell) -> tuple[Shown, ...]:
     return tuple(passages)
 
 
-def _passages_of(entry: Any, folder: Path) -> list[Shown]:
+def _passages_of(entry: KnowledgeSource, folder: Path) -> list[Shown]:
     """Return the passages of one source; made-up ones unless its corpus is a readable .jsonl file."""
     path = None if entry.corpus is None else folder / entry.corpus
     shown: list[Shown] = []

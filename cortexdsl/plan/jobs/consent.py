@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cortexdsl.errors import InputError
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.permissions import Permission, digest_of
+from cortexdsl.plan.parts import Permission, digest_of
 
 VARIABLE = "CORTEXDSL_TRUST"
 """The environment variable with digests that are permitted, separated by commas."""

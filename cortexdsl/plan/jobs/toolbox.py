@@ -49,12 +49,9 @@ async def open_tools(
     if not tools:
         yield {}
         return
-    from cortexdsl.tasks.retrieval.sources import open_sources, read_entry  # imports aiohttp
+    from cortexdsl.tasks.retrieval.sources import entry_of, open_sources  # imports aiohttp
 
-    entries = [
-        read_entry(name, plan.knowledge[name].model_dump(exclude_none=True), folder)
-        for name in tool_sources(cell.debate)
-    ]
+    entries = [entry_of(name, plan.knowledge[name], folder) for name in tool_sources(cell.debate)]
     functions = {} if offline else {
         str(tool.options["function"]): Function(str(tool.options["function"]), float(tool.options["seconds"]))
         for tool in tools.values() if tool.model == PYTHON

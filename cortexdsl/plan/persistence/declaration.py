@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.parser import claims_digest
-from cortexdsl.plan.cells import templates_of
+from cortexdsl.plan.digests import templates_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import CortexError, InputError
-from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import Declaration, changes, declaration_of
@@ -28,13 +27,19 @@ def recorded_tasks(plan: Mapping[str, Any]) -> tuple[Mapping[str, Task], str]:
     """
     spec = str(plan.get("spec") or "")
     try:
-        compiled = compile_spec(spec, experiment=plan.get("experiment"))
+        compiled = _compiled(spec, plan)
     except (CortexError, OSError) as error:
         return {}, f"{spec} cannot be read any more: {error}"
     digests = {label: facts.get("digest") for label, facts in plan["datasets"].items()}
     same = {label: task for label, task in compiled.tasks.items() if digests.get(label) == task.digest}
     changed = sorted(set(digests) - set(same))
     return same, f"{spec} now selects different questions: {', '.join(changed)}" if changed else ""
+
+
+def _compiled(spec: str, plan: Mapping[str, Any]) -> Plan:
+    from cortexdsl.plan.compiler import compile_spec  # late: most readers of results do not need the language
+
+    return compile_spec(spec, experiment=plan.get("experiment"))
 
 
 def refuse_other_questions(plans: Sequence[Plan]) -> None:
@@ -107,7 +112,7 @@ def spec_changes(declared: Declaration, plan: Mapping[str, Any]) -> tuple[str, .
     if not Path(path).is_file():
         return ()
     try:
-        current = compile_spec(path, experiment=plan.get("experiment"))
+        current = _compiled(path, plan)
     except (CortexError, OSError):
         return ()
     return tuple(changes(declared, declaration_of(current)))

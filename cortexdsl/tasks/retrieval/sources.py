@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cortexdsl.errors import InputError, KnowledgeError
@@ -13,7 +13,6 @@ from cortexdsl.tasks.retrieval.corpus import Passage
 
 if TYPE_CHECKING:
     import aiohttp
-import difflib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from cortexdsl.core import Floats
+from cortexdsl.core import Floats, KnowledgeSource
 from cortexdsl.tasks.retrieval.corpus import Source, read_corpus
 from cortexdsl.tasks.retrieval.local import Bm25, Faiss, Lucene, open_dense
 
@@ -159,7 +158,7 @@ _SECONDS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeEntry:
-    """A knowledge entry of a spec, checked.
+    """A source of passages with whole paths.
 
     Attributes
     ----------
@@ -191,46 +190,19 @@ class KnowledgeEntry:
         return self.api_base if self.retriever == "search" else self.name
 
 
-def read_entry(name: str, values: Mapping[str, Any], base: Path) -> KnowledgeEntry:
-    """Check a knowledge entry.
+def entry_of(name: str, source: KnowledgeSource, base: Path) -> KnowledgeEntry:
+    """Return a source of a spec with whole paths and the defaults of its retriever.
 
     Parameters
     ----------
     name : str
         Its name in the spec.
-    values : mapping
-        What the spec says, such as `{retriever: bm25, corpus: passages.jsonl, top: 5}`.
+    source : KnowledgeSource
     base : Path
-        Where relative paths begin.
-
-    Raises
-    ------
-    InputError
-        With the entry, what is wrong and what is allowed.
+        The folder that relative paths begin in.
     """
-    where = f"knowledge.{name}"
-    if not isinstance(values, Mapping):
-        raise InputError(
-            f"{where}: {values!r} is not an entry\n    write {{retriever: bm25, corpus: FILE.jsonl, top: 5}}"
-        )
-    values = {key: value for key, value in values.items() if value is not None}
-    retriever = str(values.get("retriever"))
-    if retriever not in KEYS:
-        raise InputError(f"{where}: retriever {retriever!r} is unknown\n    {_allowed(retriever, tuple(KEYS))}")
-    for key, value in values.items():
-        if key not in KEYS[retriever]:
-            raise InputError(
-                f"{where}: {key!r} is unknown with `retriever: {retriever}`\n    {_allowed(str(key), KEYS[retriever])}"
-            )
-        if key == "top" and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-            raise InputError(f"{where}: top is {value!r}\n    write a whole number from 1 on")
-        if key != "top" and (not isinstance(value, str) or not value.strip()):
-            raise InputError(f"{where}: {key} is {value!r}\n    write a text")
+    values = {key: value for key, value in asdict(source).items() if value is not None}
     paths: dict[str, Any] = {key: base / Path(values[key]).expanduser() for key in ("corpus", "index") if key in values}
-    if retriever != "search" and not paths:
-        raise InputError(f"{where}: names neither corpus nor index\n    say where the passages are")
-    if retriever == "bm25" and len(paths) == 2:
-        raise InputError(f"{where}: names a corpus and an index\n    keep one: a Lucene index holds its own texts")
     return KnowledgeEntry(name, **(values | paths))
 
 
@@ -290,8 +262,3 @@ def _variable(name: str, variable: str, what: str, environment: Mapping[str, str
             f"    set it: export {variable}=..."
         )
     return value
-
-
-def _allowed(given: str, allowed: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(given, allowed, n=1)
-    return (f"did you mean {near[0]}? " if near else "") + "allowed: " + ", ".join(allowed)

@@ -11,7 +11,7 @@ from cortexdsl.core import Step
 from cortexdsl.errors import SpecError
 from cortexdsl.language.grammar.steps import SayForm
 from cortexdsl.language.methods.role_assignment import TemplateDeal, deal_templates
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.records import read_debates
 
 SPEC = """\

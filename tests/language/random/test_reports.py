@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from tests.language.random.test_protocols import CHOOSY, ECHO, NAMES, TALK, method_of, protocols
 
 SEEN: list[int] = []

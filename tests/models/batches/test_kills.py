@@ -21,7 +21,8 @@ from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.client import open_client
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.models.spending import spent_so_far
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 from tests.models.batch_stub import BatchStub
 from tests.models.batches.kit import KEYS, START, OrdinaryWay, VirtualTime
 

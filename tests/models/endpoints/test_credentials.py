@@ -26,7 +26,7 @@ from cortexdsl.models.endpoints.credentials import (
 from cortexdsl.models.transports.addresses import mask_url, place_of
 from cortexdsl.models.transports.interface import PLACEHOLDER_KEY
 from cortexdsl.models.transports.litellm import load
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 
 KEY = "sk-proj-abcdefghijklmnop"
 

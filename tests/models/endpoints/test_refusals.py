@@ -15,7 +15,7 @@ from cortexdsl.models.endpoints.refusals import REFUSALS_FILE
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, TokenCounts
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from tests.models.kit import Time, call_of
 
 

@@ -22,7 +22,7 @@ from cortexdsl.cli.main import main
 from cortexdsl.jobs.serve import free_port, start_servers, stop_servers
 from cortexdsl.models.servers.pages import is_ready
 from cortexdsl.models.servers.processes import start, stop
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl_tiny.folder import Folder, find
 from tests.tiny.made import made
 

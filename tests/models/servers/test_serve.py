@@ -16,7 +16,8 @@ from cortexdsl.errors import InputError, ModelError
 from cortexdsl.jobs.serve import Running, refuse_paid, start_servers, stop_servers, unset_variables
 from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.servers.pages import is_ready
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
 
 STUB = Path(__file__).resolve().parents[2] / "workflow" / "stub.py"
 SPEC = """\

@@ -16,7 +16,7 @@ from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.transports.caching import caches_on_request
 from cortexdsl.models.transports.interface import PLACEHOLDER_KEY
 from cortexdsl.models.transports.litellm import LitellmTransport
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from tests.models.transports.test_provider_replies import AWS, SOLVED, TEXT, chat, claude, converse
 from tests.models.transports.wires import WIRES, serving
 

@@ -1,0 +1,116 @@
+"""compiled.json: the plan that the workflow compiled, for its jobs, which so need neither the spec nor the language.
+
+The main process of a run writes it before the first job. Each job loads it. Questions are not in it: a job reads them
+from the data, as the plan says. A job compares the digests of what it read with those that its rule names, so a data
+file or a prompt that was edited meanwhile is noticed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from cortexdsl.checksums import write_lines
+from cortexdsl.core import EMPTY, Dataset
+from cortexdsl.errors import RecordError
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.layout import Layout
+from cortexdsl.tasks.load import load
+from cortexdsl.tasks.task import Task
+from cortexdsl.typed_json import Codec, FieldError, number, sequence, text
+
+SCHEMA_VERSION = 1
+_REMEDY = "start the workflow, which writes it: cortexdsl run NAME"
+
+
+def _number(value: object) -> float:
+    """Read a number as it was written: a digest tells 1 from 1.0, as specs of earlier versions did."""
+    number(value)
+    return value  # type: ignore[return-value]
+
+
+def _templates(folders: object) -> Templates:
+    return Templates([Path(folder) for folder in sequence(text)(folders)])
+
+
+_CODEC = Codec(
+    forms={
+        float: (lambda value: value, _number),
+        "Plan.tasks": (lambda tasks: None, lambda record: EMPTY),  # loaded again, from the datasets
+        "Plan.templates": (lambda templates: [*map(str, templates.own_folders)], _templates),
+        "Plan.servers": (lambda servers: None, lambda record: EMPTY),  # the main process alone starts servers
+    }
+)
+
+
+class LoadedTasks(Mapping[str, Task]):
+    """The tasks of datasets, each loaded when it is first used: a job needs one of them."""
+
+    def __init__(self, datasets: Mapping[str, Dataset]) -> None:
+        self._datasets = datasets
+        self._tasks: dict[str, Task] = {}
+
+    def __getitem__(self, label: str) -> Task:
+        """Return the task of a dataset.
+
+        Raises
+        ------
+        DataError
+            The data is not there any more, or was changed so that it cannot be read.
+        """
+        if label not in self._tasks:
+            self._tasks[label] = load(self._datasets[label])
+        return self._tasks[label]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the labels."""
+        return iter(self._datasets)
+
+    def __len__(self) -> int:
+        """Return the number of datasets."""
+        return len(self._datasets)
+
+
+def write_compiled(plan: Plan) -> None:
+    """Write the compiled plan of an experiment, atomically; one that trains models has none.
+
+    Its questions to learn from are those that the experiment does not ask, so only the compiler can choose them.
+    """
+    if plan.trainings:
+        Path(plan.layout.compiled).unlink(missing_ok=True)
+        return
+    record = {"schema_version": SCHEMA_VERSION, **_CODEC.write(plan)}
+    write_lines(Path(plan.layout.compiled), [json.dumps(record, default=dict)])
+
+
+def read_compiled(layout: Layout) -> Plan:
+    """Read the compiled plan of an experiment.
+
+    Raises
+    ------
+    RecordError
+        There is none, or it was written by another version.
+    """
+    path = Path(layout.compiled).absolute()
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise RecordError(f"{path}: there is no compiled plan ({error.strerror})\n    {_REMEDY}") from error
+    return _read(path, (state.st_mtime_ns, state.st_size, state.st_ino))
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, state: tuple[int, ...]) -> Plan:
+    """Read a file in one of its states: jobs that run in one process, or as forks of it, share what they read."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["schema_version"] != SCHEMA_VERSION:
+            raise FieldError(f"schema_version is {record['schema_version']}, not {SCHEMA_VERSION}")
+        plan = _CODEC.read(Plan, record)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecordError(f"{path}: this is not a compiled plan of this version ({error})\n    {_REMEDY}") from error
+    return replace(plan, tasks=LoadedTasks(plan.datasets))

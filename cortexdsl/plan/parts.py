@@ -1,0 +1,74 @@
+"""Parts of a plan that no other stage computes: the judge, counterfactuals, permissions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cortexdsl.core import Ablation, Model
+
+JUDGED = "judged"
+"""The metric that a judge computes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """The judge of an experiment's answers.
+
+    Attributes
+    ----------
+    model : Model
+    datasets : tuple of str
+        Labels of those whose answers are judged.
+    prompt_digest : str
+        Of its template.
+    """
+
+    model: Model
+    datasets: tuple[str, ...]
+    prompt_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Whatif:
+    """The counterfactuals of one cell.
+
+    Attributes
+    ----------
+    cell : str
+        Its name.
+    without : tuple of Ablation
+        Each in its own debates, each once.
+    """
+
+    cell: str
+    without: tuple[Ablation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """One thing that a spec needs its user's permission for.
+
+    Attributes
+    ----------
+    what : str
+        What it does, as a phrase that begins with a verb; on one line and printable.
+    where : str
+        Where the spec says so.
+    content : str
+        Digest of the code that runs, so that other code needs permission again; else empty.
+    function : str
+        The Python function that is called, as `package.module:function`; else empty.
+    """
+
+    what: str
+    where: str
+    content: str = ""
+    function: str = ""
+
+
+def digest_of(permissions: Sequence[Permission]) -> str:
+    """Return a digest of what is permitted: of the phrases, and of the code that runs."""
+    lines = sorted(f"{one.what}\0{one.content}" for one in permissions)
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]

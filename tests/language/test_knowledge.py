@@ -1,0 +1,45 @@
+"""Knowledge entries of a spec: each wrong one is refused with its place and a remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.language.problems import in_order
+from cortexdsl.language.spec import validate_spec
+
+SPEC = """\
+seed: 1
+dataset: {{name: arithmetic, size: 2}}
+models: {{m: {{model: builtin/solver, parameters: 1.0e9, tokens: 1.0e12}}}}
+agents: [{{name: a, model: m}}, {{name: b, model: m}}]
+methods: {{one: {{protocol: cortexdebate}}}}
+knowledge: {{wiki: {entry}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "what"),
+    [
+        ("[bm25]", "knowledge.wiki"),
+        ("{}", "retriever"),
+        ("{retriever: bm52, corpus: x}", "did you mean bm25"),
+        ("{retriever: bm25, corpsu: x}", "did you mean corpus"),
+        ("{retriever: search, corpus: x}", "corpus does not go with retriever: search"),
+        ("{retriever: bm25, corpus: x, top: 0}", "top"),
+        ("{retriever: bm25, corpus: x, top: true}", "top"),
+        ("{retriever: bm25, corpus: 3}", "corpus"),
+        ("{retriever: dense, embedding: ngram}", "it names neither corpus nor index"),
+        ("{retriever: bm25, corpus: x, index: y}", "it names a corpus and an index"),
+    ],
+)
+def test_a_wrong_entry_is_refused_at_its_place(tmp_path: Path, entry: str, what: str) -> None:
+    """Each entry breaks one rule of the page on knowledge."""
+    path = tmp_path / "own.yaml"
+    path.write_text(SPEC.format(entry=entry), encoding="utf-8")
+    _, problems = validate_spec(path)
+    [problem] = in_order(problems)
+    assert problem.where.startswith(f"{path}:6:")
+    assert what in f"{problem.what} {problem.remedy}"
+    assert problem.remedy
