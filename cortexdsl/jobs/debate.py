@@ -59,6 +59,7 @@ from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
+from cortexdsl.plan.compiled import check_cell
 from cortexdsl.plan.digests import templates_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.consent import check_consent
@@ -146,7 +147,7 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
         raise InputError(
             f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
         )
-    plan.check_cell(plan.cell(args.cell))
+    check_cell(plan, plan.cell(args.cell))
     check_consent(plan, args.trust)
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
     job = plan, args.dataset, args.cell, args.shard, args.out, limits_of(plan, args, shared)

@@ -14,9 +14,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.core import EMPTY, Dataset
-from cortexdsl.errors import RecordError
+from cortexdsl.core import EMPTY, Cell, Dataset
+from cortexdsl.errors import InputError, RecordError
 from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.plan.digests import cell_digest
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.tasks.load import load
@@ -114,3 +115,23 @@ def _read(path: Path, state: tuple[int, ...]) -> Plan:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordError(f"{path}: this is not a compiled plan of this version ({error})\n    {_REMEDY}") from error
     return replace(plan, tasks=LoadedTasks(plan.datasets))
+
+
+def check_cell(plan: Plan, cell: Cell) -> None:
+    """Check that the digest of a cell is still that of its method, its knowledge, and the prompts as they are now.
+
+    Raises
+    ------
+    InputError
+        A prompt was edited after the workflow compiled the spec, or compiled.json was.
+    """
+    budget = plan.budget_of(cell)
+    own = cell_digest(
+        cell.debate, plan.seed, plan.templates.digest, cell.match, budget.digest if budget else None, cell.steps,
+        plan.knowledge, plan.models,
+    )  # fmt: skip
+    if own != cell.digest:
+        raise InputError(
+            f"{plan.spec_path} has changed since the workflow started: {cell.name}\n"
+            "    start snakemake again: what is finished is kept"
+        )

@@ -29,7 +29,7 @@ from cortexdsl.engine.methods import pool_sources, stages_of
 from cortexdsl.errors import InputError
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.models.known_models import parameters_per_token
-from cortexdsl.plan.digests import cell_digest, digest, method_digest
+from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tool_files, tool_sources
 from cortexdsl.plan.parts import Judging, Permission, Whatif
@@ -261,25 +261,6 @@ class Plan:
         """Digest of what the counterfactuals depend on, apart from the debates."""
         whatifs = [(whatif, self.cell_named(whatif.cell).digest) for whatif in self.whatifs]
         return digest(self.seed, self.replicates, whatifs, self._questions)
-
-    def check_cell(self, cell: Cell) -> None:
-        """Check that the digest of a cell is still that of its method, its knowledge, and the prompts as they are now.
-
-        Raises
-        ------
-        InputError
-            A prompt was edited after the workflow compiled the spec, or compiled.json was.
-        """
-        budget = self.budget_of(cell)
-        own = cell_digest(
-            cell.debate, self.seed, self.templates.digest, cell.match, budget.digest if budget else None, cell.steps,
-            self.knowledge, self.models,
-        )  # fmt: skip
-        if own != cell.digest:
-            raise InputError(
-                f"{self.spec_path} has changed since the workflow started: {cell.name}\n"
-                "    start snakemake again: what is finished is kept"
-            )
 
     def debate_digest(self, dataset: str, cell: str, shard: str) -> str:
         """Return the digest of what one job's records depend on."""

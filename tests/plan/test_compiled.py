@@ -12,7 +12,7 @@ import pytest
 
 from cortexdsl.cli.verbs import run
 from cortexdsl.errors import InputError, RecordError
-from cortexdsl.plan.compiled import read_compiled, write_compiled
+from cortexdsl.plan.compiled import check_cell, read_compiled, write_compiled
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 
@@ -68,7 +68,7 @@ def test_a_loaded_plan_is_the_plan_that_was_compiled(
             assert getattr(loaded, own.name) == getattr(plan, own.name), own.name
     assert loaded.digest == plan.digest
     for cell in loaded.cells:
-        loaded.check_cell(cell)
+        check_cell(loaded, cell)
         for dataset, shards in plan.shards.items():
             assert loaded.score_digest(dataset, cell.slug) == plan.score_digest(dataset, cell.slug)
             shard = dataset, cell.slug, shards[0].label
@@ -90,7 +90,7 @@ def test_a_prompt_that_is_edited_after_the_plan_was_compiled_is_refused(kept: Pl
     Path("prompts/my/revise.j2").write_text(f"other {PROMPT}", encoding="utf-8")
     loaded = read_compiled(kept.layout)
     with pytest.raises(InputError, match=r"specs/kept.yaml has changed since the workflow started: one\n.*start snake"):
-        loaded.check_cell(loaded.cells[0])
+        check_cell(loaded, loaded.cells[0])
 
 
 def test_a_method_that_is_edited_in_the_file_is_refused(kept: Plan) -> None:
@@ -100,7 +100,7 @@ def test_a_method_that_is_edited_in_the_file_is_refused(kept: Plan) -> None:
     path.write_text(json.dumps(record))
     loaded = read_compiled(kept.layout)
     with pytest.raises(InputError, match="has changed since the workflow started: one"):
-        loaded.check_cell(loaded.cells[0])
+        check_cell(loaded, loaded.cells[0])
 
 
 @pytest.mark.parametrize(
