@@ -40,7 +40,7 @@ EXTENSIONS = {
     "keep rule drop_bottom": r"[\"'`{]drop_bottom\b",
     "transport builtin": r"[\"'`]builtin/?[\"'`/]",
     "column leans of hypotheses.csv": r"[\"'`]leans[\"'`]",
-    "claim test mcnemar_p": r"\bmcnemar_p\b",
+    "claim test clopper_pearson": r"\bclopper_pearson\b",
     "answer kind yesno": r"[\"']yes/?no[\"']",
     "rule pool": r"\brule pool\b|cortexdsl pool\b|[\"']pool[\"']",
 }

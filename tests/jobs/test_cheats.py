@@ -178,7 +178,7 @@ EDITED_TABLES: dict[str, Callable[[], None]] = {
     "hypotheses.csv": lambda: replace_in("hypotheses.csv", "supported", "contradicted"),
     "scores.csv": lambda: right_everywhere("scores.csv"),
     "metrics.csv": lambda: replace_in("metrics.csv", ",0.75,", ",0.99,"),
-    "comparisons.csv": lambda: replace_in("comparisons.csv", "McNemar", "another test"),
+    "comparisons.csv": lambda: replace_in("comparisons.csv", "Tango", "another test"),
     "rounds.csv": lambda: edit_lines(RESULTS / "rounds.csv", lambda lines: lines[:-1]),
     "agents.csv": lambda: edit_lines(RESULTS / "agents.csv", lambda lines: lines[:-1]),
 }

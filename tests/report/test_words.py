@@ -128,7 +128,7 @@ def test_the_interval_beside_an_adjusted_p_is_the_one_that_decides() -> None:
     """Only if it differs from that of the claim alone; tables of earlier versions have none."""
     alone = ClaimRow("accuracy(a) > accuracy(b)", 0.1, 0.02, 0.18, 0.02, 0.04, "supported")
     row = replace(
-        alone, test="Bonett-Price", null="a difference of 0", ci_low_simultaneous=0.005, ci_high_simultaneous=0.195
+        alone, test="score (Tango)", null="a difference of 0", ci_low_simultaneous=0.005, ci_high_simultaneous=0.195
     )
     assert plain(adjusted_interval(row)) == "[+0.5, +19.5]"
     assert plain(answer(row).finding) == "+10.0 points [+0.5, +19.5], adjusted p = .040"

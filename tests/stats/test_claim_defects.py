@@ -24,7 +24,7 @@ def _row(frame: pd.DataFrame, claim: str, **options: object) -> pd.Series:
 
 
 def test_a_half_in_a_third_cell_changes_no_comparison_of_two_others() -> None:
-    """Whether data are right or wrong is a matter of the cells that are compared (Bonett-Price both times)."""
+    """Whether data are right or wrong is a matter of the cells that are compared (the exact test both times)."""
     alone = long_table(two_by_two(60, 10, 12, 18))
     other = np.ones((1, 100))
     other[0, 0] = 0.5
@@ -149,12 +149,12 @@ def test_the_null_of_each_p_is_said_and_where_an_undecided_estimate_leans() -> N
 
 
 def test_no_interval_of_a_claim_excludes_a_value_that_its_own_test_does_not() -> None:
-    """Seven questions won and one lost of 20: McNemar's p is 18 / 256; the verdict goes by that of the interval."""
+    """Seven questions won and one lost of 20: the verdict, p and the interval agree."""
     frame = long_table(two_by_two(10, 7, 1, 2))
     row = _row(frame, "score(a) > score(b)")
     sample = units(score_table(frame), "score", ["a", "b"])
     own = contrast_outcomes(sample, PAIR, [0.0], 1)[0]
-    assert own.test == "Bonett-Price (McNemar exact p 0.07031)"
+    assert own.test == "score (Tango), exact"
     assert (own.p <= 0.05, row["verdict"]) == (own.low > 0, "supported" if own.low > 0 else "undecided")
     assert (row["ci_low"], row["ci_high"]) == (own.low, own.high)
 

@@ -18,6 +18,7 @@ from cortexdsl.errors import DataError, InputError, SpecError
 from cortexdsl.metrics.calibration import expected_calibration_error
 from cortexdsl.metrics.scores import answer_rows, score_rows
 from cortexdsl.report.phrasing.claims import claim_in_words
+from cortexdsl.stats.inference.paired import Paired
 from cortexdsl.stats.inference.random_effects import random_effect
 from cortexdsl.stats.planning.expectations import Expectation
 from cortexdsl.stats.planning.planning import plan_power
@@ -42,11 +43,11 @@ def _by_round() -> pd.DataFrame:
 
 
 def test_after_a_round_is_a_paired_test_of_the_same_debates() -> None:
-    """Nine to one of thirty: 8 / sqrt(10 + 2 - 64 / 32) against t of 31; McNemar's exact p is 22 / 1024."""
+    """Nine to one of thirty: the exact test of the same debates."""
     row = _row(_by_round(), "accuracy(full, round=0) < accuracy(full)")
-    assert row["p"] == pytest.approx(2 * stats.t.sf(8 / np.sqrt(10), 31))
+    assert row["p"] == 2 * Paired(9, 1, 30).sides(0.0)[0]
     assert row["estimate"] == pytest.approx(-8 / 30)
-    assert row["test"] == "Bonett-Price (McNemar exact p 0.02148)"
+    assert row["test"] == "score (Tango), exact"
     assert row["verdict"] == "supported"
 
 
@@ -150,14 +151,15 @@ def test_on_no_dataset_is_the_opposite_on_every_one() -> None:
 
 
 def test_a_difference_of_differences_has_pseudo_questions_of_its_own_size() -> None:
-    """Six questions, each (1 - 0) - (0 - 0) = 1 of at most 2: k = (6 / 4 + 1) / 7 on either side, at 2 and -2."""
+    """Six questions, each (1 - 0) - (0 - 0) = 1 of at most 2: a step of 10 / 8, half a pseudo-question of that."""
     one, zero = np.ones((1, 6)), np.zeros((1, 6))
     frame = long_table({"a": one, "b": zero, "c": zero, "d": zero})
     row = _row(frame, "score(a) - score(b) > score(c) - score(d)")
-    k = 2.5 / 7
-    statistic = 6 / np.sqrt(6 + 2 * k * 4 - 36 / (6 + 2 * k))
-    assert (row["estimate"], row["p"]) == (pytest.approx(1), pytest.approx(2 * stats.t.sf(statistic, 7)))
-    assert row["test"] == "Bonett-Price"
+    step = (6 + 4) / (6 + 2)
+    t, score = 1 / np.sqrt(0.5 * (step / 6) ** 2), 6 / np.sqrt(6 + 0.5 * step**2) * 6.5 / 6
+    p = 2 * max(stats.t.sf(t, 5.5), stats.norm.sf(score))
+    assert (row["estimate"], row["p"]) == (pytest.approx(1), pytest.approx(p))
+    assert row["test"] == "score (Tango)"
 
 
 def test_a_sum_that_is_not_its_own_mirror_image_is_tested_alike() -> None:
@@ -165,7 +167,7 @@ def test_a_sum_that_is_not_its_own_mirror_image_is_tested_alike() -> None:
     row = _row(frame, "(accuracy(a) + accuracy(b)) / 2 > accuracy(c)")
     means = frame.groupby("cell")["score"].mean()
     assert row["estimate"] == pytest.approx((means["a"] + means["b"]) / 2 - means["c"])
-    assert row["test"] == "Bonett-Price"
+    assert row["test"] == "score (Tango)"
 
 
 def _answers(cells: Mapping[str, tuple[Floats, Floats]], agents: Sequence[str] = ("quick",)) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from scipy import stats
 
 from cortexdsl.core import Family, Floats
 from cortexdsl.errors import InputError
-from cortexdsl.stats.inference.accuracies import d_z, discordant_odds_ratio
+from cortexdsl.stats.inference.accuracies import d_z, discordant_odds_ratio, score_tests
 from cortexdsl.stats.inference.contrasts import contrast_outcomes, gap_of, mean_outcome, ratio_outcome
 from cortexdsl.stats.inference.families import adjust, compare_families, simultaneous_level
 from cortexdsl.stats.inference.joint import cochrans_q, omnibus_families
@@ -24,6 +24,7 @@ from cortexdsl.stats.inference.outcomes import (
     tail,
     wilson,
 )
+from cortexdsl.stats.inference.paired import Paired
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.tables.units import Units, units
 from tests.stats.tables import long_table, two_by_two
@@ -40,33 +41,27 @@ def contrast(values: dict[str, Floats], metric: str = "score", null: float = 0.0
 
 
 # ---------------------------------------------------------------- answers
-def _wins_and_losses(n: int, total: float, square: float, differing: int) -> float:
-    """The statistic of sums and squares: k = (sum of squares + 1) / (differing + 1) pseudo-questions on either side."""
-    added = (square + 1) / (differing + 1)
-    size = n + 2 * added
-    return float(total / np.sqrt(square + 2 * added - total**2 / size))
-
-
-def test_one_replicate_is_bonett_price_with_mcnemars_p_for_reference() -> None:
-    """Two won and seven lost of twenty: -5 / sqrt(9 + 2 - 25 / 22), against t with 21 degrees of freedom."""
+def test_one_replicate_has_the_exact_test() -> None:
+    """Two won and seven lost of twenty: Tango's score is McNemar's, -5 / 9^(1/2)."""
     found = contrast(two_by_two(10, 2, 7, 1))
-    statistic = -5 / np.sqrt(11 - 25 / 22)
-    assert (found.statistic, found.discordant) == (pytest.approx(statistic), 9)
-    assert (found.above, found.below) == pytest.approx((stats.t.cdf(-statistic, 21), stats.t.cdf(statistic, 21)))
-    assert found.p == pytest.approx(2 * stats.t.cdf(statistic, 21))
-    assert found.test == "Bonett-Price (McNemar exact p 0.1797)"  # 2 (1 + 9 + 36) / 512
+    assert (found.statistic, found.discordant) == (pytest.approx(-5 / 3), 9)
+    assert (found.above, found.below) == Paired(2, 7, 20).sides(0.0)
+    assert found.p == 2 * found.below
+    assert found.test == "score (Tango), exact"
     equal = contrast(two_by_two(10, 3, 3, 1))
-    assert (equal.p, equal.above, equal.below, equal.statistic) == (1.0, 0.5, 0.5, 0.0)
+    assert (equal.p, equal.above, equal.statistic) == (1.0, equal.below, 0.0)
 
 
 def test_averaged_answers_have_pseudo_questions_of_their_own_size() -> None:
-    """Differences of two replicates 1, 1/2, -1/2, 0: k = (1.5 + 1) / (3 + 1) on either side; t with 5 degrees."""
+    """Differences of two replicates 1, 1/2, -1/2, 0: a step of 2.5 / 3; the larger p of t and of the score decides."""
     first = np.array([[1.0, 1, 0, 1], [1, 1, 0, 0]])
     second = np.array([[0.0, 1, 1, 0], [0, 0, 0, 1]])
     found = contrast({"a": first, "b": second})
-    assert found.statistic == pytest.approx(_wins_and_losses(4, 1.0, 1.5, 3))
-    assert found.test == "Bonett-Price"
-    assert found.p == pytest.approx(2 * stats.t.sf(found.statistic, 5))
+    step = 2.5 / 3
+    assert found.statistic == pytest.approx(0.25 / np.sqrt((1.5 - 0.25) / 12 + 0.5 * (step / 4) ** 2))
+    assert found.test == "score (Tango)"
+    score = 0.25 / np.sqrt((1.5 + 0.5 * step**2) / 4.5**2)  # the null value 0 implies the mean square
+    assert found.p == pytest.approx(2 * max(stats.t.sf(found.statistic, 3.5), stats.norm.sf(score)))
     assert found.discordant == 3
     none = contrast({"a": first, "b": first})
     assert (none.statistic, none.p, none.discordant) == (0.0, 1.0, 0)
@@ -74,18 +69,18 @@ def test_averaged_answers_have_pseudo_questions_of_their_own_size() -> None:
 
 def test_over_clusters_the_name_says_so() -> None:
     columns = {"cluster": np.repeat(np.arange(5), 4)}
-    assert contrast(two_by_two(10, 6, 2, 2), **columns).test == "Bonett-Price over clusters"
-    assert contrast(two_by_two(10, 6, 2, 2), null=0.1, **columns).test == "Bonett-Price over clusters"
+    assert contrast(two_by_two(10, 6, 2, 2), **columns).test == "score (Tango) over clusters"
+    assert contrast(two_by_two(10, 6, 2, 2), null=0.1, **columns).test == "score (Tango) over clusters"
 
 
-def test_several_datasets_are_no_mcnemar() -> None:
+def test_several_datasets_have_no_exact_test() -> None:
     frame = pd.concat([long_table(two_by_two(5, 6, 2, 7), dataset=name) for name in "xy"])
     found = contrast_outcomes(units(score_table(frame), "score", ["a", "b"]), PAIR, [0.0], seed=1)[0]
-    assert found.test == "Bonett-Price"
+    assert found.test == "score (Tango)"
 
 
 def test_an_interval_of_answers_ends_at_what_can_be() -> None:
-    """Three questions, all won: Bonett and Price reach beyond 1, which nothing does."""
+    """Three questions, all won: no interval reaches beyond 1."""
     found = contrast({"a": np.ones((1, 3)), "b": np.zeros((1, 3))})
     assert found.high == 1.0
     assert found.low > -1.0
@@ -115,7 +110,7 @@ def test_contrasts_of_different_kinds_keep_their_places() -> None:
     tests = [found.test for found in contrast_outcomes(here, weights, [0.0] * 3, seed=1, draws=99)]
     assert tests[0] == "studentised bootstrap (99 draws)"
     assert tests[1] == "none: d lacks 12 of 12 values of score"
-    assert tests[2].startswith("Bonett-Price (McNemar exact")
+    assert tests[2] == "score (Tango), exact"
     assert gap_of(here, (0, 1, 2)) == ""
 
 
@@ -201,12 +196,12 @@ def test_a_ratio_of_accuracies_is_a_difference_against_zero() -> None:
     here = sample(two_by_two(9, 3, 6, 2))
     found = ratio_outcome(here, PAIR[0], 0.9, 1)
     assert found.estimate == pytest.approx(12 / 15)
-    square, reach = 3 + 6 * 0.81, (1 + 0.81) / 2
-    added = (square / reach + 1) / (9 + 1)
-    total, size = 12 - 0.9 * 15, 20 + 2 * added
-    spread = square + 9 * 0.01 + 2 * added * reach - total**2 / size
-    assert found.below == pytest.approx(stats.t.cdf(total / np.sqrt(spread), 21))
-    assert found.test == "Bonett-Price of a - r b"
+    square, size, reach = 3 + 6 * 0.81 + 9 * 0.01, 3 + 6 * 0.9 + 9 * 0.1, np.sqrt((1 + 0.81) / 2)
+    step, total = (square + reach**2) / (size + reach), 12 - 0.9 * 15
+    error = np.sqrt((square - total**2 / 20) / (20 * 19) + 0.5 * (step / 20) ** 2)
+    plain = score_tests(here, PAIR, np.ones(1)).score(np.array([-0.1 * 15 / 20]))[0]
+    assert found.below == pytest.approx(max(stats.t.cdf(total / 20 / error, 19.5), stats.norm.cdf(plain)))
+    assert found.test == "score (Tango) of a - r b"
     for end in (found.low, found.high):
         assert ratio_outcome(here, PAIR[0], end, 1).p == pytest.approx(0.05, abs=1e-6)
 

@@ -30,6 +30,7 @@ from cortexdsl.stats.inference.families import (
     simultaneous_level,
 )
 from cortexdsl.stats.inference.joint import cochrans_q, omnibus_families
+from cortexdsl.stats.inference.paired import Paired
 from cortexdsl.stats.tables.score_table import absent_in_words
 from tests.stats.tables import long_table, two_by_two
 
@@ -82,7 +83,7 @@ def test_discordant_odds_ratio_with_one_replicate() -> None:
     found = compare_families(long_table(two_by_two(5, 6, 2, 1)), [Family("f", ("a",), "b")], ["score"], seed=1)
     row = found.iloc[0]
     assert (row["effect"], row["effect_size"], row["discordant"]) == ("odds_ratio", 3.0, 8)
-    assert row["statistic"] == pytest.approx(4 / np.sqrt(8 + 2 - 16 / 16))
+    assert row["statistic"] == pytest.approx(4 / np.sqrt(8))
 
 
 @pytest.mark.parametrize("count", [2, 7, 40])
@@ -151,7 +152,7 @@ def test_compare_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     long_table(two_by_two(101, 121, 59, 33)).to_csv(scores, index=False)
     assert main(["compare", str(scores), "--to", "b", "--out", str(out), "--claim", "score(a) > score(b)"]) == 0
     assert "SUPPORTED: " in capsys.readouterr().out
-    assert pd.read_csv(out)["test"][0] == "Bonett-Price (McNemar exact p 4.434e-06)"
+    assert pd.read_csv(out)["test"][0] == "score (Tango)"
     assert main(["compare", str(scores), "--to", "b", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["discordant"] == 180
     assert main(["compare", str(scores), "--to", "d"]) == 2
@@ -172,23 +173,23 @@ def _noisy(cells: int, questions: int, seed: int = 3) -> pd.DataFrame:
 
 
 def test_an_interval_reaches_0_exactly_where_its_own_p_is_above_alpha() -> None:
-    """Six wins to none of 20: 6 / sqrt(8 - 36 / 22) against t of 21 degrees; five are not significant."""
-    for wins, inside in ((6, False), (5, True)):
+    """Four wins to none of 20 are significant, three are not."""
+    for wins, inside in ((4, False), (3, True)):
         row = compare_families(long_table(two_by_two(9, wins, 0, 11 - wins)), [Family("f", ("a",), "b")], ["score"], 1)
         alone, p = row.iloc[0][["ci_low", "ci_high"]], row["p"][0]
-        assert p == pytest.approx(2 * stats.t.sf(wins / np.sqrt(wins + 2 - wins**2 / 22), 21))
+        assert p == 2 * Paired(wins, 0, 20).sides(0.0)[0]
         assert (alone["ci_low"] <= 0 <= alone["ci_high"]) == inside == (p > 0.05)
         assert row["ci_low_simultaneous"][0] == alone["ci_low"]  # one comparison: together is alone
 
 
 def test_simultaneous_intervals_are_bonferronis() -> None:
-    """Of four comparisons each stands at 98.75 %: t of 401 degrees at 1 - .05 / 8 in place of 1 - .05 / 2."""
+    """Of four comparisons each stands at 98.75 %: t of 399.5 degrees at 1 - .05 / 8 in place of 1 - .05 / 2."""
     frame = _noisy(5, 400)
     found = compare_families(frame, [Family("f", tuple("bcde"), "a")], ["score"], seed=1)
     one = compare_families(frame, [Family("f", ("b",), "a")], ["score"], seed=1)
     wide = found["ci_high_simultaneous"] - found["ci_low_simultaneous"]
     alone = found["ci_high"] - found["ci_low"]
-    assert (wide / alone).to_numpy() == pytest.approx(stats.t.isf(0.05 / 8, 401) / stats.t.isf(0.05 / 2, 401))
+    assert (wide / alone).to_numpy() == pytest.approx(stats.t.isf(0.05 / 8, 399.5) / stats.t.isf(0.05 / 2, 399.5))
     assert one["ci_low"][0] == one["ci_low_simultaneous"][0] == pytest.approx(found["ci_low"][0])
 
 
@@ -216,7 +217,7 @@ def test_intervals_after_bh_leave_out_0_exactly_where_it_finds_something() -> No
 def test_a_note_says_where_holm_finds_what_the_intervals_do_not() -> None:
     """p of .0001 and .030: Holm's second step leaves .030 as it is, Bonferroni's 97.5 % interval reaches 0."""
     values = {"a": np.zeros((1, 40)), "b": np.zeros((1, 40)), "c": np.zeros((1, 40))}
-    values["b"][0, :12], values["c"][0, :6] = 1, 1
+    values["b"][0, :12], values["c"][0, :5] = 1, 1
     found = compare_families(long_table(values), [Family("f", ("b", "c"), "a")], ["score"], seed=1).set_index("cell")
     assert found.loc["c", "p_adjusted"] == found.loc["c", "p"]
     assert 0.025 < found.loc["c", "p"] < 0.05
@@ -268,7 +269,7 @@ def test_claims_on_the_command_line_have_its_correction_and_stand_in_its_json(
     _table.to_csv(tmp_path / "scores.csv", index=False)
     ask = ["compare", str(tmp_path / "scores.csv"), "--to", "b", "--json"]
     claims = ["--claim", "accuracy(a) > accuracy(b)", "--claim", "accuracy(b) < accuracy(a)"]
-    own = 2 * stats.t.sf(6 / np.sqrt(8 - 36 / 22), 21)
+    own = 2 * Paired(6, 0, 20).sides(0.0)[0]
     for correction, p in (("holm", 2 * own), ("none", own)):
         assert main([*ask, *claims, "--correction", correction]) == 0
         lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

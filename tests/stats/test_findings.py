@@ -108,11 +108,11 @@ def test_a_difference_at_its_margin_is_not_within_it() -> None:
     inside = row(frame, "score(a) == score(b) +- 0.11")
     assert inside["leans"] == "the estimate favours the claim"
     assert (at["note"], inside["note"]) == ("", "90 % interval"), "outside it is the 95 % one that decides"
-    assert at["test"] == "two one-sided tests, Bonett-Price"
+    assert at["test"] == "two one-sided tests, score (Tango), exact"
 
 
 def test_far_outside_of_a_margin_is_twice_the_p_of_the_nearer_end() -> None:
-    """Against 0.05 from above, Bonett and Price's z; the same claim as a difference has it two-sided."""
+    """Against 0.05 from above, the exact test; the same claim as a difference has it two-sided."""
     frame = long_table(two_by_two(40, 40, 5, 15))
     outside = row(frame, "score(a) == score(b) +- 0.05")
     assert outside["verdict"] == "contradicted"

@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from scipy import stats
 
 from cortexdsl.metrics.estimates import metrics_table
-from cortexdsl.stats.inference.accuracies import adjusted_contrasts
+from cortexdsl.stats.inference.accuracies import score_tests
 from cortexdsl.stats.inference.bootstrap import bca, log_ratio, resample, studentised
 from cortexdsl.stats.inference.contrasts import contrast_outcomes, mean_outcome, ratio_outcome
 from cortexdsl.stats.inference.outcomes import (
@@ -52,13 +52,15 @@ def test_standard_error_without_clusters() -> None:
     assert standard_error(sample, sample.parts[0][:, None])[0] == pytest.approx(0.1486471, abs=1e-7)
 
 
-def test_bonett_price_by_hand() -> None:
-    """(122 - 60) / 316 = 0.196203 +- 1.967524 sqrt((182 / 316 - 0.196203^2) / 316) = [0.115060, 0.277345]; t of 315."""
+def test_more_questions_than_the_exact_test_takes_by_hand() -> None:
+    """62 / 314 +- t of 313.5 times sqrt((180 - 62^2 / 314 + .5) / (314 x 313)), with half a pseudo-question."""
     sample = units(score_table(long_table(two_by_two(101, 121, 59, 33))), "score", ["a", "b"])
     found = contrast_outcomes(sample, PAIR, [0.0], seed=1)[0]
+    spread = (180 - 62**2 / 314) / (314 * 313) + 0.5 / 314**2
     assert found.estimate == pytest.approx(62 / 314)
-    assert (found.low, found.high) == pytest.approx((0.115060, 0.277345), abs=1e-6)
-    assert found.test == "Bonett-Price (McNemar exact p 4.434e-06)"
+    assert found.low <= 62 / 314 - stats.t.isf(0.025, 313.5) * spread**0.5
+    assert (found.low, found.high) == pytest.approx((0.115060, 0.277345), abs=0.003), "near Bonett and Price's"
+    assert found.test == "score (Tango)"
 
 
 def test_effective_trials_are_the_questions_of_one_replicate() -> None:
@@ -195,7 +197,7 @@ def test_a_constant_difference_of_answers_has_an_interval_and_one_of_numbers_has
     tokens = units(score_table(long_table({"a": same * 7, "b": same * 5}, "tokens")), "tokens", ["a", "b"])
     found = contrast_outcomes(answers, PAIR, [0.0], seed=1)[0]
     assert (found.estimate, found.p) == (0, 1)
-    assert -0.15 < found.low < -0.05 < 0.05 < found.high < 0.15
+    assert -found.low == pytest.approx(1 - 0.025 ** (1 / 20), abs=1e-4) == found.high, "the exact limit of 0 of 20"
     other = contrast_outcomes(tokens, PAIR, [0.0], seed=1)[0]
     assert (other.estimate, other.test) == (
         pytest.approx(2),
@@ -214,19 +216,20 @@ def test_two_questions_have_no_interval_of_numbers() -> None:
     assert found.p > 0.5
 
 
-def test_bonett_price_over_clusters_by_hand() -> None:
-    """Sums 2, 0, 1, -1 of four clusters of two: residuals .16, -.04, .06, -.14 times 4 / 3, and .0208."""
+def test_the_score_test_over_clusters_by_hand() -> None:
+    """Means 1, 0, .5, -.5 of four clusters: residuals .1875 and .0625 twice, times 4 / 3; a step of 2.5 / 3."""
     a = np.array([[1.0, 1, 1, 0, 1, 1, 0, 0]])
     b = np.array([[0.0, 0, 1, 0, 0, 1, 1, 0]])
     frame = long_table({"a": a, "b": b}).assign(cluster=np.tile(np.repeat(range(4), 2), 2))
     sample = units(score_table(frame), "score", ["a", "b"])
-    found = adjusted_contrasts(sample, PAIR, np.ones(1))
-    assert found.centre[0] == pytest.approx(0.2)
-    assert found.error[0] ** 2 == pytest.approx(0.0504 * 4 / 3 + 0.0208)
+    found = score_tests(sample, PAIR, np.ones(1))
+    assert found.estimate[0] == pytest.approx(0.25)
+    assert found.step[0] == pytest.approx(2.5 / 3)
+    assert found.error[0] ** 2 == pytest.approx(0.078125 * 4 / 3 + 0.5 * (2.5 / 3 / 4) ** 2)
     assert found.freedom == pytest.approx(3)
     two = pd.concat([frame.assign(dataset="x"), frame.assign(dataset="y")])
     both = units(score_table(two), "score", ["a", "b"])
-    assert adjusted_contrasts(both, PAIR, np.ones(1)).freedom == pytest.approx(6)  # eight clusters less two datasets
+    assert score_tests(both, PAIR, np.ones(1)).freedom == pytest.approx(6)  # eight clusters less two datasets
 
 
 def test_the_score_test_of_averaged_answers_by_hand() -> None:

@@ -1,16 +1,12 @@
-"""McNemar's exact test against statsmodels, random signs against all patterns, and joint tests of contrasts."""
+"""Random signs against all patterns, and joint tests of contrasts."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
 
 from cortexdsl.core import Floats
-from cortexdsl.stats.inference.accuracies import mcnemar_p
 from cortexdsl.stats.inference.bootstrap import resample
 from cortexdsl.stats.inference.contrasts import NO_SPREAD
 from cortexdsl.stats.inference.joint import joint_bootstrap, joint_sign_flip, joint_test, patterns, random_signs
@@ -18,17 +14,6 @@ from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.tables.units import Units, units
 from cortexdsl.stats.verdicts import evaluate_claims
 from tests.stats.tables import long_table
-
-
-def test_mcnemar_of_agresti() -> None:
-    """[[101, 121], [59, 33]]: exact p 4.434449e-6 (statsmodels; R: exact2x2::mcnemar.exact)."""
-    assert mcnemar_p(121, 59) == pytest.approx(4.434449e-6, rel=1e-6)
-
-
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_mcnemars_p_is_that_of_statsmodels(wins: int, losses: int) -> None:
-    expected = mcnemar([[5, wins], [losses, 5]], exact=True).pvalue if wins + losses else 1.0
-    assert mcnemar_p(wins, losses) == pytest.approx(expected, rel=1e-9)
 
 
 def test_joint_test_of_one_contrast_is_scipys_permutation_test() -> None:

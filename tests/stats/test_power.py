@@ -7,13 +7,14 @@ import pytest
 from scipy import stats
 
 from cortexdsl.errors import InputError
+from cortexdsl.stats.inference.paired import Paired
 from cortexdsl.stats.planning.planning import _needed
 from cortexdsl.stats.planning.power import (
     Truth,
-    bonett_price_inflation,
     equivalence_power,
     miller_questions,
     normal_power,
+    null_inflation,
     paired_difference,
     paired_power,
     simulated_power,
@@ -26,9 +27,9 @@ def test_millers_questions() -> None:
 
 
 def test_the_power_of_one_replicate_by_hand() -> None:
-    """Six questions, all discordant, p(win) = 0.9: of leads 6 and 4 only 6 / sqrt(8 - 36 / 8) exceeds t of 7, 2.365."""
+    """Six questions, all discordant, p(win) = 0.9: of leads 6 and 4 only 6 / sqrt(6) exceeds 1.96."""
     assert paired_power(6, 1.0, 0.8) == pytest.approx(0.9**6 + 0.1**6)
-    assert paired_power(2, 1.0, 0.8) == 0, "two wins of two: 2 / sqrt(4 - 1) is not significant"
+    assert paired_power(2, 1.0, 0.8) == 0, "two wins of two: 2 / sqrt(2) is not significant"
 
 
 def test_the_size_of_one_replicate_is_about_nominal() -> None:
@@ -36,15 +37,19 @@ def test_the_size_of_one_replicate_is_about_nominal() -> None:
         assert paired_power(questions, 0.2, 0.0) <= 0.053
 
 
-def test_the_power_of_one_replicate_is_what_the_test_does() -> None:
-    """Of every split of 120 questions, with its probability, whether the test of the verdicts is significant."""
+@pytest.mark.parametrize(("questions", "discordance", "difference"), [(20, 0.2, 0.14), (50, 0.2, 0.14), (50, 0.6, 0.2)])
+def test_the_power_of_one_replicate_is_that_of_the_exact_test(
+    questions: int, discordance: float, difference: float
+) -> None:
+    """Of every split, with its probability, whether the test of the verdicts is significant: within a point."""
     share = 0.0
-    for m in range(121):
-        chance, wins = stats.binom.pmf(m, 120, 0.28), np.arange(m + 1)
-        statistic = (2 * wins - m) / np.sqrt(m + 2 - (2 * wins - m) ** 2 / 122)
-        significant = 2 * stats.t.sf(np.abs(statistic), 121) <= 0.05
-        share += chance * stats.binom.pmf(wins, m, 0.2 / 0.28)[significant].sum()
-    assert paired_power(120, 0.28, 0.12) == pytest.approx(share, abs=1e-9)
+    chances = [(discordance + difference) / 2, (discordance - difference) / 2, 1 - discordance]
+    for wins in range(questions + 1):
+        for losses in range(questions + 1 - wins):
+            chance = stats.multinomial.pmf([wins, losses, questions - wins - losses], questions, chances)
+            if chance > 1e-5:
+                share += chance * (2 * min(Paired(wins, losses, questions).sides(0.0)) <= 0.05)
+    assert paired_power(questions, discordance, difference) == pytest.approx(share, abs=0.011)
 
 
 def test_power_and_difference_are_inverse() -> None:
@@ -74,21 +79,20 @@ def test_impossible_expectations_are_refused() -> None:
         miller_questions(0.0, 0.1)
 
 
-def test_the_pseudo_questions_of_replicates_by_hand() -> None:
-    """Two replicates of discordance .2, independent: they differ on 1 - .8^2 - 2 x .1^2 = .34 of questions."""
-    truth = Truth(0.2)
-    assert truth.deviation(2) ** 2 == pytest.approx(0.1)
-    assert truth.added(100, 2) == pytest.approx((100 * 0.1 + 1) / (100 * 0.34 + 1))
-    assert truth.added(100, 1) == pytest.approx(1), "of one replicate: Bonett and Price"
-
-
 def test_the_power_of_replicates_is_what_simulation_finds() -> None:
     """4,000 experiments of 120 questions and three replicates: within the simulation's interval and a point."""
     truth = Truth(0.25, 0.1, 0.4)
     _, low, high = simulated_power(truth, 120, 3, runs=4000)
-    inflation = bonett_price_inflation(120, truth.deviation(3), truth.added(120, 3))
-    power = normal_power(120, 0.1, truth.deviation(3), inflation=inflation, freedom=121)
+    power = normal_power(120, 0.1, truth.deviation(3), freedom=119)
     assert low - 0.01 < power < high + 0.01
+
+
+def test_the_power_of_a_margin_is_what_simulation_finds() -> None:
+    """A margin of .05 at discordance .06: the variance under the margin is larger than that of the sample."""
+    inflation = null_inflation(0.06, 0.0, -0.05)
+    assert inflation > 1.1
+    _, low, high = simulated_power(Truth(0.06), 150, 1, null=-0.05, runs=2000)
+    assert low - 0.03 < normal_power(150, 0.05, 0.06**0.5, inflation=inflation) < high + 0.03
 
 
 @pytest.mark.parametrize("enough", [1, 2, 3, 5, 8, 9, 16, 17, 100, 129])
@@ -102,16 +106,14 @@ def test_more_questions_than_anybody_asks_are_endless() -> None:
 
 
 def test_what_never_varies_is_certain() -> None:
-    """A spread of 0: any distance is shown, none is not; pseudo-questions widen nothing."""
+    """A spread of 0: any distance is shown, none is not."""
     assert (normal_power(10, 0.1, 0.0), normal_power(10, 0.0, 0.0)) == (1.0, 0.0)
-    assert bonett_price_inflation(10, 0.0) == 1.0
+    assert null_inflation(0.0, 0.0, 0.1) == 1.0
     assert paired_power(10, 0.0, 0.0) == 0.0
 
 
-def test_two_pseudo_questions_widen_by_hand() -> None:
-    """98 questions of deviation 1/2: sqrt(26.5) / 100 beside 1/2 / sqrt(98)."""
-    assert bonett_price_inflation(98, 0.5) == pytest.approx(np.sqrt(26.5) / 100 * np.sqrt(98) / 0.5)
-    # at a distance of two true errors the bound lies at 1.2 times 1.96 of them
+def test_inflation_by_hand() -> None:
+    """At a distance of two true errors the bound lies at 1.2 times 1.96 of them."""
     assert normal_power(100, 0.1, 0.5, inflation=1.2) == pytest.approx(stats.norm.cdf(2 - 1.2 * 1.959964), abs=1e-6)
     assert normal_power(100, -0.1, 0.5) == normal_power(100, 0.1, 0.5)
 

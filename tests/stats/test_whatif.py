@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from scipy import stats
 
 from cortexdsl.errors import RecordError
 from cortexdsl.metrics.counterfactuals import branch_rows
 from cortexdsl.metrics.scores import Row
+from cortexdsl.stats.inference.paired import Paired
 from cortexdsl.stats.whatif import (
     ANSWER_CHANGED,
     OWN_CALLS,
@@ -35,9 +34,9 @@ def test_an_effect_is_the_paired_difference_with_what_is_left_out() -> None:
     (row,) = table.to_dict("records")
     assert (row["whole"], row["left_out"], row["changed"], row["asked"]) == pytest.approx((0.8, 0.5, 0.3, 20))
     assert row["effect"] == pytest.approx(0.3)
-    assert row["p"] == pytest.approx(2 * stats.t.sf(3 / np.sqrt(3 + 2 - 9 / 12), 11))
+    assert row["p"] == 2 * Paired(3, 0, 10).sides(0.0)[0]
     assert row["ci_low"] < 0.3 < row["ci_high"]
-    assert row["test"] == "Bonett-Price (McNemar exact p 0.25)"
+    assert row["test"] == "score (Tango), exact"
 
 
 def test_a_dataset_has_its_own_means_beside_those_of_all() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cortexdsl.stats.inference.paired import Paired
 from tests.workflow.bench import Bench
 
 pytestmark = pytest.mark.workflow
@@ -139,7 +140,7 @@ def test_rounds_tell_consensus_after_each_round(original: Bench) -> None:
 def test_comparisons_are_paired_by_question_and_corrected_within_their_family(
     original: Bench, measures: dict[str, Callable[[Debate], float]]
 ) -> None:
-    """Bonett and Price's test of answers, all 6^6 resamples of tokens, certainty by the plan, and Holm's steps."""
+    """Tango's score of answers, all 6^6 resamples of tokens, certainty by the plan, and Holm's steps."""
     rows = original.rows("small", "comparisons.csv")
     families: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
     for row in rows:
@@ -156,7 +157,9 @@ def test_comparisons_are_paired_by_question_and_corrected_within_their_family(
             assert len(set(differences)) == 1
             assert float(row["p"]) == float(differences[0] == 0)
         else:
-            assert float(row["p"]) == pytest.approx(bonett_price(differences), abs=1e-12), row
+            assert float(row["p"]) == pytest.approx(score_p(differences, is_exact="exact" in row["test"]), abs=1e-12), (
+                row
+            )
         assert int(row["discordant"]) == sum(abs(difference) > 1e-12 for difference in differences)
         families[row["family"]].append(row)
     assert {name: len(members) for name, members in families.items()} == {"main": 9, "ablation": 3}
@@ -169,13 +172,16 @@ def test_comparisons_are_paired_by_question_and_corrected_within_their_family(
         ]
 
 
-def bonett_price(differences: list[float]) -> float:
-    """With k questions more at +1 and at -1 the sum over its standard error, by Student's t with n + 1 degrees."""
-    square, differing = sum(d * d for d in differences), sum(abs(d) > 1e-12 for d in differences)
-    added = (square + 1) / (differing + 1)
-    total = sum(differences)
-    statistic = total / math.sqrt(square + 2 * added - total**2 / (len(differences) + 2 * added))
-    return float(2 * stats.t.sf(abs(statistic), len(differences) + 1))
+def score_p(differences: list[float], *, is_exact: bool) -> float:
+    """The exact p of pairs; else the larger p of Student's t and of the score, with half a pseudo-question."""
+    n, total, square = len(differences), abs(sum(differences)), sum(d * d for d in differences)
+    if is_exact:
+        wins, losses = (sum(sign * d > 0 for d in differences) for sign in (1, -1))
+        return min(1.0, 2 * min(Paired(wins, losses, n).sides(0.0)))
+    step = (square + 1) / (sum(map(abs, differences)) + 1)
+    t = total / n / math.sqrt((square - total**2 / n) / (n * (n - 1)) + 0.5 * (step / n) ** 2)
+    score = total / n * (n + 0.5) / math.sqrt(square + 0.5 * step**2)
+    return float(2 * max(stats.t.sf(t, n - 0.5), stats.norm.sf(score)))
 
 
 def resampled(differences: list[float]) -> float:

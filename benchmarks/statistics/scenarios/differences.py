@@ -7,28 +7,27 @@ import pandas as pd
 from numpy.random import Generator
 
 from cortexdsl.core import Family
-from cortexdsl.stats.inference.accuracies import mcnemar_p
 from cortexdsl.stats.inference.contrasts import mean_outcome
 from cortexdsl.stats.inference.families import adjust, compare_families
 from cortexdsl.stats.inference.joint import omnibus_families
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.tables.units import units
 from cortexdsl.stats.verdicts import evaluate_claims
-from scenarios.made import DRAWS, Marks, Scenario, answers, chances, compared, table
+from scenarios.made import DRAWS, Marks, Scenario, answers, chances, compared, mcnemar_p, table
 
 
 def one_replicate(random: Generator) -> Marks:
     a, b = (answers(random, p, 1) for p in chances(random, 2, 100))
     reject, cover = compared(table({"a": a, "b": b}), 0)
     wins, losses = int((a > b).sum()), int((b > a).sum())
-    return {"error: Bonett-Price": reject, "(McNemar exact)": mcnemar_p(wins, losses) <= 0.05,
-            "cover: Bonett-Price": cover}  # fmt: skip
+    return {"error: exact test": reject, "(McNemar exact)": mcnemar_p(wins, losses) <= 0.05,
+            "cover: exact test": cover}  # fmt: skip
 
 
 def three_replicates(random: Generator) -> Marks:
     a, b = (answers(random, p, 3) for p in chances(random, 2, 100))
     reject, cover = compared(table({"a": a, "b": b}), 0)
-    return {"error: Bonett-Price of means": reject, "cover: Bonett-Price of means": cover}
+    return {"error: score test of means": reject, "cover: score test of means": cover}
 
 
 def lopsided(random: Generator) -> Marks:
@@ -36,7 +35,7 @@ def lopsided(random: Generator) -> Marks:
     shift = np.where(random.random(100) < 0.2, 0.4, -0.1)
     base = random.uniform(0.2, 0.6, 100)
     reject, cover = compared(table({"a": answers(random, base + shift, 3), "b": answers(random, base, 3)}), 0)
-    return {"error: Bonett-Price of means": reject, "cover: Bonett-Price of means": cover}
+    return {"error: score test of means": reject, "cover: score test of means": cover}
 
 
 def clusters(random: Generator) -> Marks:
@@ -46,7 +45,7 @@ def clusters(random: Generator) -> Marks:
     frame = table({"a": answers(random, a, 2), "b": answers(random, b, 2)})
     reject, cover = compared(frame.assign(cluster=frame["question_id"] // 4), 0)
     ignored = compared(frame, 0)[0]
-    return {"error: Bonett-Price over clusters": reject, "cover: Bonett-Price over clusters": cover,
+    return {"error: score test over clusters": reject, "cover: score test over clusters": cover,
             "(clusters ignored)": ignored}  # fmt: skip
 
 
@@ -56,7 +55,7 @@ def two_datasets(random: Generator) -> Marks:
         a, b = (answers(random, p, 3) for p in chances(random, 2, questions))
         frames.append(table({"a": a, "b": b}, dataset=name))
     reject, cover = compared(pd.concat(frames), 0)
-    return {"error: Bonett-Price, mean of two datasets": reject, "cover: Bonett-Price, mean of two datasets": cover}
+    return {"error: score test, mean of two datasets": reject, "cover: score test, mean of two datasets": cover}
 
 
 def tokens(random: Generator) -> Marks:

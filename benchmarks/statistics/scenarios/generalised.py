@@ -6,13 +6,12 @@ import numpy as np
 from numpy.random import Generator
 
 from cortexdsl.core import Family
-from cortexdsl.stats.inference.accuracies import mcnemar_p
 from cortexdsl.stats.inference.contrasts import contrast_outcomes, mean_outcome
 from cortexdsl.stats.inference.families import compare_families
 from cortexdsl.stats.inference.random_effects import pool_separate, random_effect
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.tables.units import units
-from scenarios.made import DRAWS, Marks, Scenario, answers, chances, table
+from scenarios.made import DRAWS, Marks, Scenario, answers, chances, mcnemar_p, table
 
 
 def few_clusters(random: Generator) -> Marks:
@@ -42,7 +41,7 @@ def side_by_side(random: Generator) -> Marks:
             f"(p at most .05, {questions} questions)": found.p <= 0.05,
             f"(McNemar's exact p at most .05, {questions} questions)": exact <= 0.05,
             f"(the interval contradicts p, {questions} questions)": (found.p > 0.05) != (found.low <= 0 <= found.high),
-            f"cover: Bonett-Price, {questions} questions": found.low <= 0.15 <= found.high,
+            f"cover: exact test, {questions} questions": found.low <= 0.15 <= found.high,
         }
     return marks
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
+from scipy import stats
 
 from cortexdsl.core import Family, Floats
 from cortexdsl.stats.inference.families import compare_families
@@ -49,3 +50,8 @@ def compared(frame: pd.DataFrame, truth: float, metric: str = "score") -> tuple[
 
 def verdict(frame: pd.DataFrame, claim: str) -> str:
     return str(evaluate_claims(frame, [claim], seed=1, draws=DRAWS)["verdict"][0])
+
+
+def mcnemar_p(wins: int, losses: int) -> float:
+    """McNemar's exact two-sided p, for comparison."""
+    return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0

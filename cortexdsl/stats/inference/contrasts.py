@@ -2,7 +2,8 @@
 
 | data | test of every null value, and interval by its inversion |
 |---|---|
-| 0/1 rows: differences and other contrasts | Bonett-Price, generalised to replicates and clusters |
+| 0/1 rows: a difference of two cells, one replicate, at most 200 questions, no clusters | exact (`paired`) |
+| 0/1 rows: other differences and contrasts | Tango's score and Student's t, the larger p of the two |
 | 0/1 rows: the ratio of two means | the same of `a - r b` against 0 (Fieller) |
 | 0/1 rows: one mean, one replicate, no clusters | exact binomial (Clopper-Pearson) |
 | 0/1 rows: one mean, replicates or clusters | Wilson's score by t, at the effective number of questions |
@@ -19,12 +20,13 @@ of the cells of a contrast, whatever other cells the table has.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import stats
 
 from cortexdsl.core import Floats
-from cortexdsl.stats.inference.accuracies import adjusted_contrasts, contributions_of, mcnemar_p, ratio_by_difference
+from cortexdsl.stats.inference.accuracies import contributions_of, ratio_by_difference, score_tests
 from cortexdsl.stats.inference.areas import NAME, area_outcome, areas_of, is_area, too_few
 from cortexdsl.stats.inference.bootstrap import DRAWS, log_ratio, resample, studentised
 from cortexdsl.stats.inference.outcomes import (
@@ -40,6 +42,7 @@ from cortexdsl.stats.inference.outcomes import (
     untested_outcome,
     wilson,
 )
+from cortexdsl.stats.inference.paired import MOST_QUESTIONS, Paired, score
 from cortexdsl.stats.tables.units import Units
 
 _NOTHING = 1e-12
@@ -104,29 +107,42 @@ def contrast_outcomes(
 def _of_answers(sample: Units, weights: Floats, null: Floats, level: float) -> list[Outcome]:
     """Test contrasts of 0/1 rows."""
     reach = np.abs(weights).sum(axis=1) / 2
-    estimate = contributions_of(sample, weights).sum(axis=0)
-    statistics = adjusted_contrasts(sample, weights, reach)
-    low, high = statistics.interval(level)
-    above, below = statistics.sides(null)
+    tests = score_tests(sample, weights, reach)
+    low, high = tests.interval(level)
+    above, below = tests.sides(null)
     outcomes = []
     for i, row in enumerate(weights):
-        name = f"Bonett-Price{_over(sample)}{_mcnemar(sample, row) if null[i] == 0 else ''}"
+        discordant = _discordant(sample, row)
+        if pair := _pair_of(sample, row):
+            outcomes.append(replace(_of_pair(pair, null[i] / reach[i], level).scaled(reach[i]), discordant=discordant))
+            continue
         ends = float(max(low[i], -reach[i])), float(min(high[i], reach[i]))
-        statistic = float((statistics.centre[i] - null[i]) / statistics.error[i])
+        statistic = float((tests.estimate[i] - null[i]) / tests.error[i])
         sides = float(above[i]), float(below[i])
+        name = f"score (Tango){_over(sample)}"
         outcomes.append(
-            Outcome(float(estimate[i]), *ends, name, statistic, *sides, two_sided(*sides), _discordant(sample, row))
+            Outcome(float(tests.estimate[i]), *ends, name, statistic, *sides, two_sided(*sides), discordant)
         )
     return outcomes
 
 
-def _mcnemar(sample: Units, row: Floats) -> str:
-    """Return McNemar's exact p for reference, if the contrast has one."""
+def _pair_of(sample: Units, row: Floats) -> Paired | None:
+    """Return the results of two cells that have one replicate on one dataset of few questions; else None."""
     pair = np.flatnonzero(row)
     if len(pair) != 2 or (sample.replicates[pair] > 1).any() or sample.clustered or len(sample.sizes) > 1:
-        return ""
+        return None
     moved = row[pair] @ sample.values[pair]
-    return f" (McNemar exact p {mcnemar_p(int((moved > 0).sum()), int((moved < 0).sum())):.4g})"
+    if len(moved) > MOST_QUESTIONS:
+        return None
+    return Paired(int((moved > 0).sum()), int((moved < 0).sum()), len(moved))
+
+
+def _of_pair(pair: Paired, null: float, level: float) -> Outcome:
+    """Test the difference of two accuracies exactly."""
+    sides = pair.sides(null)
+    estimate = (pair.wins - pair.losses) / pair.questions
+    statistic = float(score(np.array(pair.wins), np.array(pair.losses), pair.questions, null))
+    return Outcome(estimate, *pair.interval(level), "score (Tango), exact", statistic, *sides, two_sided(*sides))
 
 
 def _of_numbers(sample: Units, weights: Floats, null: Floats, seed: int, draws: int, level: float) -> list[Outcome]:
@@ -192,13 +208,16 @@ def ratio_outcome(
 def _ratio_of_answers(sample: Units, null: float, level: float) -> Outcome:
     """Test the ratio of two accuracies; the pseudo-questions of `a - r b` have the mean square of 1 and -r."""
 
+    plain = score_tests(sample, np.array([[1.0, -1.0]]), np.ones(1))
+
     def sides(ratio: float) -> tuple[float, float]:
-        reach = np.array([np.sqrt((1 + ratio**2) / 2)])
-        above, below = adjusted_contrasts(sample, np.array([[1.0, -ratio]]), reach).sides(np.zeros(1))
-        return float(above[0]), float(below[0])
+        own = score_tests(sample, np.array([[1.0, -ratio]]), np.array([np.sqrt((1 + ratio**2) / 2)]))
+        t, z = own.estimate / own.error, plain.score(np.array([(ratio - 1) * sample.means[1]]))
+        above, below = (max(tail(side * t, own.freedom)[0], tail(side * z, np.inf)[0]) for side in (1, -1))
+        return float(above), float(below)
 
     ratio = float(sample.means[0] / sample.means[1])
-    return ratio_by_difference(ratio, sides, null, f"Bonett-Price of a - r b{_over(sample)}", level)
+    return ratio_by_difference(ratio, sides, null, f"score (Tango) of a - r b{_over(sample)}", level)
 
 
 def _ratio_of_areas(sample: Units, null: float, level: float) -> Outcome:

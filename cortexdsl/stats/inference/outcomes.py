@@ -181,7 +181,7 @@ def satterthwaite(weights: Floats) -> float:
     return float(1 / ((weights**2).sum() + pull.sum() ** 2 - (pull**2).sum()))
 
 
-def freedom_of(sample: Units, added: int = 0) -> float:
+def freedom_of(sample: Units, added: float = 0) -> float:
     """Return the degrees of freedom of the variance of a mean over the units of one or several datasets.
 
     Several datasets are combined by Satterthwaite's formula, each with a variance of 1 over its questions.
@@ -189,7 +189,7 @@ def freedom_of(sample: Units, added: int = 0) -> float:
     Parameters
     ----------
     sample : Units
-    added : int
+    added : float
         Further units of each dataset (pseudo-questions).
     """
     parts = [sample.share[sample.stratum == stratum] for stratum in range(len(sample.sizes))]

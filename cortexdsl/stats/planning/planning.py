@@ -27,9 +27,9 @@ from cortexdsl.stats.inference.roots import crossing
 from cortexdsl.stats.planning.expectations import SCORES, Basis, Expectation, basis_of, missing_knowledge
 from cortexdsl.stats.planning.power import (
     RUNS,
-    bonett_price_inflation,
     equivalence_power,
     normal_power,
+    null_inflation,
     paired_power,
     pseudo_draw_inflation,
     simulated_power,
@@ -304,12 +304,19 @@ def _power(design: Design, basis: Basis, distance: float, count: int, replicates
         freedom = float(max(count * (replicates - 1), 1))
         if design.claim.metric in SCORES and not design.ratio and spread > 0:
             inflation = pseudo_draw_inflation(count, replicates, spread)
+    paired = truth is not None and (replicates == 1 or truth.correlation == 1)
     if truth is not None:
-        inflation, freedom = bonett_price_inflation(count, spread, truth.added(count, replicates)), count + 1.0
+        freedom = max(count - 1.0, 1.0)
+    if truth is not None and paired:
+        expected = design.null + design.sign * distance
+        bound = design.null
+        if design.margin is not None:
+            expected, bound = design.null + design.margin - distance, design.null + design.margin
+        elif design.null == 0:
+            return paired_power(count, max(truth.discordance, distance), distance, alpha)
+        inflation = null_inflation(max(truth.discordance, abs(expected)), expected, bound)
     if design.margin is not None:
         return equivalence_power(count, design.margin, spread, design.margin - distance, alpha, inflation, freedom)
-    if truth is not None and design.null == 0 and (replicates == 1 or truth.correlation == 1):
-        return paired_power(count, max(truth.discordance, distance), distance, alpha)
     return normal_power(count, distance, spread, alpha, inflation, freedom)
 
 

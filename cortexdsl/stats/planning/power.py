@@ -13,7 +13,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from cortexdsl.core import Floats
 from cortexdsl.errors import InputError
-from cortexdsl.stats.inference.outcomes import quantile, tail
+from cortexdsl.stats.inference.accuracies import ADDED, null_variance, score_tests_of_parts
+from cortexdsl.stats.inference.outcomes import quantile
+from cortexdsl.stats.inference.paired import MOST_QUESTIONS, Paired
 from cortexdsl.stats.inference.roots import crossing
 
 POWER, ALPHA = 0.8, 0.05
@@ -44,10 +46,11 @@ def miller_questions(
 
 
 def paired_power(questions: int, discordance: float, difference: float, alpha: float = ALPHA) -> float:
-    """Return the power of Bonett and Price's test that two accuracies are equal, one replicate, exactly.
+    """Return the power of McNemar's test that two accuracies are equal, one replicate.
 
     The sum, over the number m of discordant questions (binomial), of the probability that their split is significant:
-    that wins minus losses exceed t ((m + 2) / (1 + t^2 / (n + 2)))^(1/2) in size, with Student's t of n + 1 degrees.
+    that wins minus losses are at least z m^(1/2) in size. From 20 questions on the exact test (`paired`) has the same
+    power within one point.
 
     Parameters
     ----------
@@ -67,12 +70,11 @@ def paired_power(questions: int, discordance: float, difference: float, alpha: f
     low, high = (int(np.clip(questions * discordance + s * spread, 0, questions)) for s in (-1, 1))
     discordant = np.arange(low, high + 1)
     chance = stats.binom.pmf(discordant, questions, discordance)
-    bound = float(stats.t.isf(alpha / 2, questions + 1))
-    lead = bound * np.sqrt((discordant + 2) / (1 + bound**2 / (questions + 2)))
+    lead = quantile(np.inf, 1 - alpha) * np.sqrt(discordant)
     fewer = np.floor((discordant - lead) / 2 + 1e-9)  # the most questions that the worse method may win
     win = (1 + difference / discordance) / 2
     reject = stats.binom.cdf(fewer, discordant, win) + stats.binom.cdf(fewer, discordant, 1 - win)
-    return float((chance * np.where(fewer >= 0, reject, 0)).sum())
+    return float((chance * np.where((fewer >= 0) & (discordant > 0), reject, 0)).sum())
 
 
 def paired_difference(questions: int, discordance: float, alpha: float = ALPHA, power: float = POWER) -> float:
@@ -99,15 +101,16 @@ def normal_power(
     return float(stats.norm.cdf(abs(distance) * np.sqrt(questions) / deviation - bound))
 
 
-def bonett_price_inflation(questions: int, deviation: float, added: float = 1.0) -> float:
-    """Return the factor by which pseudo-questions widen the standard error of a paired difference.
+def null_inflation(discordance: float, difference: float, null: float) -> float:
+    """Return the factor by which the variance under a null value widens the standard error of a paired difference.
 
-    `added` is their number on either side: 1 with one replicate (Bonett and Price), fewer with several.
+    A margin has it if few questions differ: then the accuracies can only be a margin apart if more of them do.
     """
-    if deviation <= 0:
+    spread = discordance - difference**2
+    if spread <= 0:
         return 1.0
-    widened = np.sqrt(questions * deviation**2 + 2 * added) / (questions + 2 * added)
-    return float(widened * np.sqrt(questions) / deviation)
+    implied = float(null_variance(np.asarray(difference), np.asarray(discordance), np.asarray(null)))
+    return float(np.sqrt(max(1.0, implied / spread)))
 
 
 def pseudo_draw_inflation(questions: int, replicates: int, deviation: float) -> float:
@@ -171,19 +174,6 @@ class Truth:
         once = self.discordance - self.difference**2
         return float(np.sqrt(once * (self.correlation + (1 - self.correlation) / replicates)))
 
-    def added(self, questions: int, replicates: int) -> float:
-        """Return the mean number of pseudo-questions on either side (`accuracies.adjusted_contrasts`)."""
-        square = questions * (self.deviation(replicates) ** 2 + self.difference**2)
-        return float((square + 1) / (questions * self._differing(replicates) + 1))
-
-    def _differing(self, replicates: int) -> float:
-        """Return the probability that the mean difference on a question is not 0."""
-        better, worse = (self.discordance + self.difference) / 2, (self.discordance - self.difference) / 2
-        wins = np.arange(replicates // 2 + 1)
-        splits = np.stack([wins, wins, replicates - 2 * wins], axis=1)
-        equal = float(stats.multinomial.pmf(splits, replicates, [better, worse, 1 - better - worse]).sum())
-        return self.correlation * self.discordance + (1 - self.correlation) * (1 - equal)
-
 
 def simulated_differences(truth: Truth, questions: int, replicates: int, runs: int, seed: int) -> Floats:
     """Return mean differences over replicates of simulated experiments, (runs, questions)."""
@@ -204,29 +194,35 @@ def simulated_power(
 ) -> tuple[float, float, float]:  # fmt: skip
     """Return the share of simulated experiments that support a claim, and its 95 % interval.
 
-    The tests are those of verdicts: Bonett-Price, generalised; two one-sided tests within a margin.
+    The tests are those of verdicts; two one-sided tests within a margin.
 
     Returns
     -------
     share, low, high : float
         With Clopper and Pearson's interval for the number of runs.
     """
-    centre, error = _adjusted(simulated_differences(truth, questions, replicates, runs, seed))
-    freedom = questions + 1.0
+    differences = simulated_differences(truth, questions, replicates, runs, seed)
     if margin is not None:
-        p = np.maximum(tail((centre - null + margin) / error, freedom), tail((null + margin - centre) / error, freedom))
+        p = np.maximum(_sides(differences, null - margin)[0], _sides(differences, null + margin)[1])
         supported = p <= alpha
     else:
-        supported = sign * (centre - null) / error >= quantile(freedom, 1 - alpha)
+        supported = _sides(sign * differences, sign * null)[0] <= alpha / 2
     wins = int(supported.sum())
     low, high = proportion_confint(wins, runs, method="beta")
     return wins / runs, float(low), float(high)
 
 
-def _adjusted(differences: Floats) -> tuple[Floats, Floats]:
-    """Return the centre and standard error of each experiment, as `accuracies.adjusted_contrasts` computes them."""
-    square = (differences**2).sum(axis=1)
-    added = (square + 1) / ((differences != 0).sum(axis=1) + 1)
-    size = differences.shape[1] + 2 * added
-    centre = differences.sum(axis=1) / size
-    return centre, np.sqrt((square + 2 * added) / size - centre**2) / np.sqrt(size)
+def _sides(differences: Floats, null: float) -> tuple[Floats, Floats]:
+    """Return one-sided p-values of each experiment, (runs,), as verdicts have them."""
+    questions = differences.shape[1]
+    if questions <= MOST_QUESTIONS and np.isin(differences, (-1.0, 0.0, 1.0)).all():
+        counts = np.stack([(differences > 0).sum(axis=1), (differences < 0).sum(axis=1)], axis=1)
+        splits, places = np.unique(counts, axis=0, return_inverse=True)
+        above, below = np.array([Paired(int(w), int(v), questions).sides(null) for w, v in splits])[places.ravel()].T
+        return above, below
+    parts = differences.T / questions
+    error = differences.std(axis=1, ddof=1) / np.sqrt(questions)
+    tests = score_tests_of_parts(
+        parts, np.full(questions, 1 / questions), error, questions - 1 + 2 * ADDED, np.ones(parts.shape[1])
+    )
+    return tests.sides(np.full(parts.shape[1], null))
