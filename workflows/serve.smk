@@ -24,6 +24,7 @@ from cortexdsl.worker.run import (
     stop_workers,
     unlock,
 )
+from cortexdsl.worker.process import name_run
 
 SERVERS, WORKERS, LOCKS = [], [], []
 RUNNING = []  # experiments of this run
@@ -63,6 +64,8 @@ def begin(needed, experiments):
         needed_ways = {way for name in asking for way in ways(plan_of(name))}
         log = Path(Layout(f"results/{experiments[0]}").root) / "logs" / "worker.log"
         WORKERS.extend(start_worker(sorted(needed_ways), log))
+    elif workflow.local_exec and not DEPLOYED:
+        name_run()  # jobs that run by themselves end with this run, too
     announced = announce([plan_of(name) for name in sorted(asking)], needed)
     logger.info(None, extra={"announced": announced})
     RUNNING.extend(experiments)

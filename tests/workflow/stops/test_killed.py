@@ -110,6 +110,7 @@ def test_a_killed_snakemake_leaves_nothing_and_the_same_command_goes_on(
     process.wait(60)
     _, left = psutil.wait_procs(others, timeout=60)
     assert left == []
+    assert not (fresh.folder / DEBATES).exists()  # they were ended, and have not run to their end
     goes_on(fresh, server, settled(server), undisturbed)
 
 
