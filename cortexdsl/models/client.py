@@ -256,7 +256,7 @@ class Client:
         """Raise the error of a request that failed, unless the failure is a fact about this call alone."""
         failure = exhausted.failure
         is_passing = (failure.kind.is_retried and not failure.is_certain) or failure.is_mended
-        is_left = failure.is_hurried and is_passing
+        is_left = exhausted.is_closing and is_passing
         if failure.kind.is_data and not is_left:
             return
         if failure.was_sent:

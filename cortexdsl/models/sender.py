@@ -116,10 +116,12 @@ class Sender:
                 endpoint.failed(failure, seconds)
                 if failure.kind is FailureKind.RATE_LIMIT and endpoint.control.paused_until > clock():
                     meter.hold(endpoint.control.paused_until - clock())  # jobs of other processes, too
+                if self.is_closing:
+                    raise RetriesExhausted(failure, retries, is_closing=True) from None
+                pause: float | None = 0.0
                 if failure.kind.is_outage and moves > 0:  # another server has the model: nothing has to wait
                     moves -= 1
                     endpoint.leave_out(failure)
-                    pause = None if failure.is_hurried else 0.0
                 else:
                     pause = await self._pause_after(failure, endpoint, retries)
                 if pause is None:
@@ -132,7 +134,7 @@ class Sender:
     async def _pause_after(self, failure: Failure, endpoint: Endpoint, retries: Retries) -> float | None:
         """Return the seconds before the next attempt, after an outage if there is one; None if none is made."""
         pause = retries.pause_after(failure)
-        is_outage = failure.kind.is_outage and not failure.is_hurried and not failure.is_mended
+        is_outage = failure.kind.is_outage and not failure.is_mended
         if is_outage and endpoint.is_down(self._budget.outages, retries.silent_since, is_last=pause is None):
             retries.restart()
             is_back = await endpoint.outlast(self._budget.limits.wait, failure, self._runtime)
@@ -230,7 +232,6 @@ class Sender:
                 value = await request.send(route.address, route.key)
             except Failure as failure:
                 self._budget.settle(reserved, cost_of_failure(model, failure, prompt_tokens))
-                failure.is_hurried = self.is_closing
                 raise
             finally:
                 self._tally.in_flight -= 1

@@ -24,7 +24,7 @@ from cortexdsl.models.batches.protocols import (
     key_of,
 )
 from cortexdsl.models.batches.requests import BatchRequest
-from cortexdsl.models.batches.wave_log import Wave, WaveBook, WaveCall
+from cortexdsl.models.batches.wave_log import Wave, WaveCall, WaveLog
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.retry import Retries, Runtime
 from cortexdsl.models.job_tally import TallyWriter
@@ -87,7 +87,7 @@ class JobServices:
 
     Attributes
     ----------
-    book : WaveBook
+    waves : WaveLog
     budget : Budget
     tally : TallyWriter
     runtime : Runtime
@@ -97,7 +97,7 @@ class JobServices:
         The seconds that the job ran since it last booked any.
     """
 
-    book: WaveBook
+    waves: WaveLog
     budget: Budget
     tally: TallyWriter
     runtime: Runtime
@@ -147,7 +147,7 @@ class BatchQueue:
             If the wave passes a limit.
         """
         while True:
-            wave = self._job.book.on_its_way(key)
+            wave = self._job.waves.on_its_way(key)
             if wave is not None and wave.place == self._place:
                 task = self._resumed.get(wave.id)
                 if task is None:
@@ -244,15 +244,15 @@ class BatchQueue:
 
     # ------------------------------------------------------------ a wave is sent
     async def _send(self, forming: _Forming) -> Wave:
-        book, budget = self._job.book, self._job.budget
+        waves, budget = self._job.waves, self._job.budget
         calls = [pending.call for pending in forming.calls]
-        wave = book.prepare(self._place, self._model.model, calls)
+        wave = waves.prepare(self._place, self._model.model, calls)
         try:
             budget.reserve_wave(_booking(wave), self._job.seconds())
         except BudgetError:
-            book.dropped(wave, "it passes a limit")
+            waves.note(wave, "dropped", reason="it passes a limit")
             raise
-        book.reserved(wave)
+        waves.note(wave, "reserved")
         protocol = self._protocol
         lines = [protocol.line(custom_id_of(pending.call.key, wave.id), pending.request) for pending in forming.calls]
         is_unsure = False
@@ -260,13 +260,13 @@ class BatchQueue:
         while True:
             try:
                 if protocol.has_files and wave.file is None:
-                    book.uploaded(wave, await protocol.upload(wave.id, lines))
+                    waves.note(wave, "uploaded", file=await protocol.upload(wave.id, lines))
                 if is_unsure:
                     await self._find(wave)
                     is_unsure = wave.batch is None
                 if wave.batch is None:
                     is_unsure = True
-                    book.created(wave, await protocol.create(wave.id, lines, wave.file))
+                    waves.note(wave, "created", batch=await protocol.create(wave.id, lines, wave.file))
                 return wave
             except Failure as failure:
                 # An answer that says no leaves no batch; without an answer there may be one.
@@ -292,13 +292,13 @@ class BatchQueue:
 
     def drop(self, wave: Wave, reason: str) -> None:
         """Give up a wave without replies, and release its reservation."""
-        self._job.book.dropped(wave, reason)
+        self._job.waves.note(wave, "dropped", reason=reason)
         self.give_back(wave)
 
     def give_back(self, wave: Wave) -> None:
         """Give back the booking of a wave that was dropped; that of another job's wave belongs to that job."""
-        if wave.is_own and wave.is_reserved and not wave.is_returned:
-            self._job.book.returned(wave)
+        if wave.is_booked:
+            self._job.waves.note(wave, "returned")
             self._job.budget.settle(_booking(wave), NO_USAGE)
 
     # ------------------------------------------------------------ a wave of an earlier run
@@ -322,10 +322,10 @@ class BatchQueue:
         runtime = self._job.runtime
         while True:
             is_last = runtime.now() - wave.at >= SETTLED
-            known = self._job.book.batches()
+            known = self._job.waves.batches()
             for batch in await self._candidates(wave):
                 if batch not in known and await self._is_of(batch, wave):
-                    self._job.book.created(wave, batch)
+                    self._job.waves.note(wave, "created", batch=batch)
                     return
             if is_last:
                 return

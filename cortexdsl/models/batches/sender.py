@@ -13,7 +13,7 @@ from cortexdsl.models.batches.http import BatchHttp
 from cortexdsl.models.batches.protocols import protocol_of
 from cortexdsl.models.batches.queues import BatchQueue, JobServices, PendingCall
 from cortexdsl.models.batches.requests import Access, BatchRequest, with_seed, wording_of
-from cortexdsl.models.batches.wave_log import SUFFIX, Wave, WaveBook, WaveCall
+from cortexdsl.models.batches.wave_log import SUFFIX, Wave, WaveCall, WaveLog
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime
@@ -77,12 +77,12 @@ class BatchSender:
         http: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._runtime, self._secrets, self._budget, self._tally = runtime, secrets, budget, tally
-        self._book = WaveBook(own_log.parent, own_log.with_suffix(SUFFIX), runtime.now)
-        self._job = JobServices(self._book, budget, tally, runtime, lambda: is_busy() or self._preparing > 0, seconds)
+        self._waves = WaveLog(own_log.parent, own_log.with_suffix(SUFFIX), runtime.now)
+        self._job = JobServices(self._waves, budget, tally, runtime, lambda: is_busy() or self._preparing > 0, seconds)
         self._preparing = 0
         self._http = BatchHttp(http)
         self._queues: dict[tuple[str, str, str | None, BatchSettings], BatchQueue] = {}
-        self._booked: dict[str, _Booked] = {}
+        self._wavesed: dict[str, _Booked] = {}
         self._is_cleared = False
 
     async def send(self, key: str, call: Call, prompt_tokens: int, cost: Callable[[Raw], Usage]) -> AttemptResult[Raw]:
@@ -106,12 +106,12 @@ class BatchSender:
             wave, outcome = await self._attempt(key, refusals.applied(call, access.address), access, prompt_tokens)
             if isinstance(outcome, Raw):
                 assert wave is not None
-                self._booked[key] = _Booked(wave, cost(outcome), is_failure=False)
+                self._wavesed[key] = _Booked(wave, cost(outcome), is_failure=False)
                 return AttemptResult(outcome, retries, self._runtime.clock() - began)
             refusals.learn(model, access.address, outcome)
             is_over = retries.pause_after(outcome) is None  # no pause: the next wave is one
             if wave is not None:
-                self._booked[key] = _Booked(wave, cost_of_failure(model, outcome, prompt_tokens), is_failure=True)
+                self._wavesed[key] = _Booked(wave, cost_of_failure(model, outcome, prompt_tokens), is_failure=True)
                 if not (is_over and outcome.kind.is_data):  # else its line is still to be logged
                     self.logged(key)
             if is_over:
@@ -149,11 +149,11 @@ class BatchSender:
 
     def logged(self, key: str) -> None:
         """Settle the booking of a call whose line is in the call log."""
-        booked = self._booked.pop(key, None)
+        booked = self._wavesed.pop(key, None)
         if booked is None:  # its wave was not sent
             return
         if booked.is_failure:
-            self._book.failed(booked.wave, [key])
+            self._waves.note(booked.wave, "failed", calls=[key])
         self._budget.settle(booked.wave.calls[key].booking, booked.cost)
 
     @contextmanager
@@ -181,7 +181,7 @@ class BatchSender:
             queue = self._queues[where] = BatchQueue(model, place, protocol, self._job)
             if not self._is_cleared:  # a run that was stopped before it gave back what it had booked
                 self._is_cleared = True
-                for wave in self._book.unreturned():
+                for wave in self._waves.unreturned():
                     queue.give_back(wave)
         return queue
 
@@ -201,5 +201,5 @@ class BatchSender:
         for queue in self._queues.values():
             await queue.close()
         await self._http.close()
-        self._book.close()
+        self._waves.close()
         self._tally.waves[:] = left

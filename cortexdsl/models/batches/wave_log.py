@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from cortexdsl.core import Usage
 from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, AppendLog, parse, whole_lines
@@ -30,6 +30,7 @@ from cortexdsl.models.call_log.records import is_amount, is_count
 from cortexdsl.models.transports.interface import MOST_TOKENS
 
 SUFFIX = ".waves"
+Event: TypeAlias = Literal["reserved", "uploaded", "created", "dropped", "returned", "failed"]
 
 
 class WaveCall(NamedTuple):
@@ -63,6 +64,10 @@ class Wave:
         Their ids at the provider.
     is_own : bool
         This job's own log has it.
+    events : set of str
+        Those that its logs tell.
+    failed : set of str
+        Keys of calls that failed in it.
     """
 
     id: str
@@ -72,13 +77,21 @@ class Wave:
     file: str | None = None
     batch: str | None = None
     is_own: bool = True
-    is_reserved: bool = False
-    is_dropped: bool = False
-    is_returned: bool = False
+    events: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
 
+    @property
+    def is_dropped(self) -> bool:
+        """Whether no reply will come from it."""
+        return "dropped" in self.events
 
-class WaveBook:
+    @property
+    def is_booked(self) -> bool:
+        """Whether the ledger has a booking of it that this job may give back."""
+        return self.is_own and "reserved" in self.events and "returned" not in self.events
+
+
+class WaveLog:
     """The waves of a folder of call logs.
 
     Parameters
@@ -130,42 +143,17 @@ class WaveBook:
 
     def unreturned(self) -> list[Wave]:
         """Return the dropped waves of this job whose booking has not been given back."""
-        return [
-            wave
-            for wave in self._waves.values()
-            if wave.is_own and wave.is_dropped and wave.is_reserved and not wave.is_returned
-        ]
+        return [wave for wave in self._waves.values() if wave.is_dropped and wave.is_booked]
 
     def prepare(self, place: str, model: str, calls: Iterable[WaveCall]) -> Wave:
         """Write down a wave that is about to be sent, and return it."""
         wave = token_hex(8)
-        rows = [list(call) for call in calls]
-        self._write(wave, "prepared", place=place, model=model, calls=rows)
+        self._write(wave, "prepared", place=place, model=model, calls=[list(call) for call in calls])
         return self._waves[wave]
 
-    def reserved(self, wave: Wave) -> None:
-        """Write down that a wave is booked."""
-        self._write(wave.id, "reserved")
-
-    def uploaded(self, wave: Wave, file: str) -> None:
-        """Write down the file of a wave."""
-        self._write(wave.id, "uploaded", file=file)
-
-    def created(self, wave: Wave, batch: str) -> None:
-        """Write down the batch of a wave."""
-        self._write(wave.id, "created", batch=batch)
-
-    def dropped(self, wave: Wave, reason: str) -> None:
-        """Write down that no reply will come from a wave."""
-        self._write(wave.id, "dropped", reason=reason)
-
-    def returned(self, wave: Wave) -> None:
-        """Write down that the booking of a wave is given back."""
-        self._write(wave.id, "returned")
-
-    def failed(self, wave: Wave, keys: Iterable[str]) -> None:
-        """Write down calls that failed in a wave."""
-        self._write(wave.id, "failed", calls=list(keys))
+    def note(self, wave: Wave, event: Event, **fields: Any) -> None:
+        """Write down an event of a wave with its fields."""
+        self._write(wave.id, event, **fields)
 
     def _write(self, wave: str, event: str, **fields: Any) -> None:
         if self._log is None:
@@ -191,16 +179,11 @@ class WaveBook:
         if known is None:  # another job continued the wave, and the log of the job that prepared it is read later
             self._early.setdefault(name, []).append(event)
             return
-        if word == "reserved":
-            known.is_reserved = True
-        elif word == "uploaded":
+        known.events.add(str(word))
+        if word == "uploaded":
             known.file, known.at = str(event.get("file")), _at(event)
         elif word == "created":
             known.batch = str(event.get("batch"))
-        elif word == "dropped":
-            known.is_dropped = True
-        elif word == "returned":
-            known.is_returned = True
         elif word == "failed":
             known.failed.update(map(str, event.get("calls") or ()))
 

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
-import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from cortexdsl.core import Model
 from cortexdsl.errors import ModelError
 from cortexdsl.models.transports.addresses import is_address, mask_url
 from cortexdsl.models.transports.interface import PLACEHOLDER_KEY
-from cortexdsl.models.transports.prices import listed_provider, listed_providers
+from cortexdsl.models.transports.prices import listed_provider, listed_providers, litellm_data
 from cortexdsl.models.transports.registry import LITELLM, named_type
 
 _SUPPORTED = "provider_endpoints_support_backup.json"
@@ -128,7 +125,13 @@ def _is_ours(prefix: str) -> bool:
 def known_providers() -> frozenset[str]:
     """Return the providers that litellm's data files and this module name; few if litellm is not installed."""
     return frozenset(
-        {*PROVIDER_KEYS, *_ADDRESSES, *_data(_SUPPORTED).get("providers", {}), *_like_openai(), *listed_providers()}
+        {
+            *PROVIDER_KEYS,
+            *_ADDRESSES,
+            *litellm_data(_SUPPORTED).get("providers", {}),
+            *_like_openai(),
+            *listed_providers(),
+        }
     )
 
 
@@ -162,17 +165,7 @@ def unset_variables_of(model: Model, environment: Mapping[str, str]) -> list[Uns
 
 @cache
 def _like_openai() -> Mapping[str, str]:
-    return {name: entry["api_key_env"] for name, entry in _data(_LIKE_OPENAI).items() if "api_key_env" in entry}
-
-
-def _data(name: str) -> Mapping[str, Any]:
-    """Return a data file of litellm; nothing if this version has none."""
-    package = importlib.util.find_spec("litellm")
-    try:
-        content = json.loads((Path(package.origin).parent / name).read_bytes()) if package and package.origin else {}
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    return {name: entry["api_key_env"] for name, entry in litellm_data(_LIKE_OPENAI).items() if "api_key_env" in entry}
 
 
 REDACTED = "[key]"

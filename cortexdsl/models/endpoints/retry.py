@@ -135,11 +135,8 @@ class Retries:
     def pause_after(self, failure: Failure) -> float | None:
         """Return the seconds to wait before the next attempt; None if there is none."""
         policy, now = self._runtime.retry_policy, self._runtime.clock()
-        # Sent otherwise from now on (without a refused parameter), the request has not failed yet.
-        if failure.is_mended and not failure.is_hurried:
+        if failure.is_mended:  # it is sent otherwise from now on (without a refused parameter), and has not failed yet
             return 0.0
-        if failure.is_hurried:  # the job ends
-            return None
         self._failures += 1
         if self._failures == 1:
             self._failed_at = now
@@ -160,10 +157,13 @@ class Retries:
 
 
 class RetriesExhausted(Exception):  # noqa: N818 (carries the failure that counts)
-    """The last failure of a request, and its attempts."""
+    """The last failure of a request, and its attempts.
 
-    def __init__(self, failure: Failure, retries: Retries) -> None:
-        self.failure, self.retries = failure, retries
+    `is_closing`: the job is ending and tries nothing again, so that what failed once says nothing of call or server.
+    """
+
+    def __init__(self, failure: Failure, retries: Retries, *, is_closing: bool = False) -> None:
+        self.failure, self.retries, self.is_closing = failure, retries, is_closing
         super().__init__(str(failure))
 
 

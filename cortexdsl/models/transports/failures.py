@@ -31,8 +31,6 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         Seconds that the server asks to wait.
     is_certain : bool
         Trying again would give the same (an empty reply that was cut at `max_tokens`).
-    is_hurried : bool
-        The job that asks is ending and tries nothing again: what failed once says nothing of call or server.
     was_sent : bool
         Whether a request was sent; not if the first call to the model had shown that it would be refused.
     refused : str
@@ -55,6 +53,7 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         usage: TokenCounts = TokenCounts(),  # noqa: B008 (frozen)
         may_have_cost: bool | None = None,
         reasoning: str = "",
+        was_sent: bool = True,
     ) -> None:
         self.kind = kind
         self.usage, self.reasoning = usage, reasoning
@@ -63,9 +62,8 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         self.what = " ".join(what.split())[:LONGEST_EXCERPT]
         self.retry_after = retry_after
         self.is_certain = is_certain
-        self.is_hurried = False
         self.refused = ""
-        self.was_sent = True
+        self.was_sent = was_sent
         super().__init__(f"{kind.value}: {self.what}")
 
     @property
@@ -75,9 +73,7 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
 
     def not_sent(self) -> Failure:
         """Return the same failure of a call that is not sent because of it."""
-        other = Failure(self.kind, self.what)
-        other.was_sent = False
-        return other
+        return Failure(self.kind, self.what, was_sent=False)
 
 
 def from_status(status: int, body: str, headers: Mapping[str, str], now: float) -> Failure:

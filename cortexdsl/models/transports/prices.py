@@ -31,12 +31,18 @@ _CACHE_WRITE_1H = "cache_creation_input_token_cost_above_1hr"
 
 
 @cache
-def _list() -> Mapping[str, Any]:
+def litellm_data(name: str) -> Mapping[str, Any]:
+    """Return a data file of litellm; nothing if this version has none, or litellm is not installed."""
     package = importlib.util.find_spec("litellm")
-    if package is None or package.origin is None:
+    try:
+        content = json.loads((Path(package.origin).parent / name).read_bytes()) if package and package.origin else {}
+    except (OSError, ValueError):
         return {}
-    entries: Mapping[str, Any] = json.loads((Path(package.origin).parent / _LIST).read_bytes())
-    return entries
+    return content if isinstance(content, dict) else {}
+
+
+def _list() -> Mapping[str, Any]:
+    return litellm_data(_LIST)
 
 
 def _entry(model: str) -> Mapping[str, Any]:

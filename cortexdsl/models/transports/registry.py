@@ -10,13 +10,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import TypeVar
 
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError
 from cortexdsl.models.transports.interface import Tokenizer, TransportType, Weights
 
+T = TypeVar("T")
 LITELLM = "litellm"
 CORE = ("builtin", "tool", "direct", LITELLM)
 DECLARATION = "TRANSPORT"
@@ -92,18 +94,17 @@ def runs_here(model: Model) -> bool:
 
 def window_of(model: str) -> int | None:
     """Return the context window of a model with files on this machine; None if it is unknown or cannot be read."""
-    window = transport_type(model).window
-    try:
-        return None if window is None else window(model)
-    except InputError:
-        return None
+    return _known(transport_type(model).window, model)
 
 
 def tokenizer_of(model: str) -> Tokenizer | None:
     """Return the tokenizer of a model with files on this machine; None if it has none or it cannot be read."""
-    tokenizer = transport_type(model).tokenizer
+    return _known(transport_type(model).tokenizer, model)
+
+
+def _known(fact: Callable[[str], T | None] | None, model: str) -> T | None:
     try:
-        return None if tokenizer is None else tokenizer(model)
+        return None if fact is None else fact(model)
     except InputError:
         return None
 
