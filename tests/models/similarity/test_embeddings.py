@@ -148,7 +148,7 @@ def test_embeddings_are_spent_from_the_same_budget(tmp_path: Path) -> None:
         ):
             await Embedder(client, {"emb": MODEL})("emb", texts)
             total = client.budget.total
-            return total.calls, total.tokens, total.dollars
+            return total.attempts, total.tokens, total.dollars
 
     assert asyncio.run(scene(["a", "b"])) == (1, 4, 0.004)
     assert asyncio.run(scene(["a", "c"])) == (2, 8, 0.008)
