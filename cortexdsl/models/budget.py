@@ -161,8 +161,8 @@ class Budget:
             if limit is not None and name != "seconds" and spent + more > limit:
                 return (
                     f"a batch of {counted(wave.attempts, 'call')} may cost "
-                    f"{_said(name, more)} {name}, and of the limit of "
-                    f"{limit:,} {_said(name, spent)} are spent: it was not sent, and nothing finished is lost; raise "
+                    f"{_amount(name, more)} {name}, and of the limit of "
+                    f"{limit:,} {_amount(name, spent)} are spent: it was not sent, and nothing finished is lost; raise "
                     f"`limits: {name}` in the spec (or lower `max_tokens`, which replies are booked with) and run again"
                 )
         return ""
@@ -200,7 +200,7 @@ class Budget:
                 is_changed = name in self.controls.limits
                 remedy = f"cortexdsl limit NAME --{name} N" if is_changed else f"raise `limits: {name}` in the spec"
                 return (
-                    f"the limit of {limit:,} {name} is reached ({_said(name, spent)} spent): "
+                    f"the limit of {limit:,} {name} is reached ({_amount(name, spent)} spent): "
                     f"nothing finished is lost; {remedy} and run again to go on"
                 )
         return ""
@@ -210,7 +210,7 @@ class Budget:
         self._ledger.close()
 
 
-def _said(name: str, spent: float) -> str:
+def _amount(name: str, spent: float) -> str:
     if name == "dollars":
         return f"{spent:,.2f}" if spent >= 0.01 else f"{spent:.2g}"
     return f"{spent:,.0f}"

@@ -41,7 +41,7 @@ SEEDS_IN_WORDS: Mapping[str, str] = {
 }
 
 
-Said = tuple[str, str]
+Visible = tuple[str, str]
 """Text and reasoning of a reply."""
 
 
@@ -171,11 +171,11 @@ def _small(model: Model, **options: Any) -> Model:
     return replace(model, options={**model.options, "max_tokens": min(most, FEW_TOKENS), **options})
 
 
-async def _seeds(model: Model, ask: Any) -> tuple[Seeds, Mapping[int, Said]]:
+async def _seeds(model: Model, ask: Any) -> tuple[Seeds, Mapping[int, Visible]]:
     """Return whether a model keeps seeds while nothing else is in work, and its reply by seed."""
     hot = _small(model, temperature=1.0)
     try:
-        one, again, other = [_said(await ask(hot, seed)) for seed in (1, 1, 2)]
+        one, again, other = [_visible(await ask(hot, seed)) for seed in (1, 1, 2)]
     except Failure as failure:
         if failure.kind is not FailureKind.BAD_REQUEST:  # a model may take no temperature
             raise
@@ -185,14 +185,14 @@ async def _seeds(model: Model, ask: Any) -> tuple[Seeds, Mapping[int, Said]]:
     return "unclear" if one == other else "honoured", {1: one, 2: other}
 
 
-async def _under_load(model: Model, ask: Any, replies: Mapping[int, Said], at_once: int) -> Seeds:
+async def _under_load(model: Model, ask: Any, replies: Mapping[int, Visible], at_once: int) -> Seeds:
     """Send calls with two seeds at once, and say whether each seed gives the reply that it gave alone."""
     hot = _small(model, temperature=1.0)
     seeds = [1 + k % 2 for k in range(at_once)]
     answers = await asyncio.gather(*(ask(hot, seed) for seed in seeds), return_exceptions=True)
     failed = [answer for answer in answers if isinstance(answer, BaseException)]
     if any(
-        not isinstance(answer, BaseException) and _said(answer) != replies[seed]
+        not isinstance(answer, BaseException) and _visible(answer) != replies[seed]
         for seed, answer in zip(seeds, answers, strict=True)
     ):
         return "lost"
@@ -201,5 +201,5 @@ async def _under_load(model: Model, ask: Any, replies: Mapping[int, Said], at_on
     return "unclear" if failed else "honoured"
 
 
-def _said(reply: Raw) -> Said:
+def _visible(reply: Raw) -> Visible:
     return reply.text, reply.reasoning

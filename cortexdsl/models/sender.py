@@ -198,8 +198,8 @@ class Sender:
 
     async def _metered(self, request: Request[T], route: Route, meter: RateMeter, reservation: RateReservation) -> T:
         """Send once, settle the tokens that were reserved of the rate, and obey the limits that the server tells."""
-        heard: list[Mapping[str, str]] = []
-        before = SERVER_HEADERS.set(heard)
+        received: list[Mapping[str, str]] = []
+        before = SERVER_HEADERS.set(received)
         try:
             value, cost = await self._attempt(request, route)
         except Failure as failure:
@@ -216,7 +216,7 @@ class Sender:
             return value
         finally:
             SERVER_HEADERS.reset(before)
-            for headers in heard:
+            for headers in received:
                 meter.listen(allowances(headers, self._runtime.now()), reservation, self._runtime.retry_policy.seconds)
 
     async def _attempt(self, request: Request[T], route: Route) -> tuple[T, Usage]:

@@ -45,7 +45,7 @@ class LogFolder:
         self._broken: set[int] = set()
         self._synced: dict[Path, int] = {}
         self._handles: OrderedDict[int, int] = OrderedDict()
-        self._heard = ReplyCache()
+        self._replies = ReplyCache()
 
     def __len__(self) -> int:
         return len(self._first)
@@ -108,7 +108,7 @@ class LogFolder:
         """Add a line that a writer of this process has just written."""
         row = len(self._logs[number])
         place = (number << _ROW_BITS) | row
-        self._heard.keep(place, reply)
+        self._replies.keep(place, reply)
         self._logs[number].append(reply.key, usage, offset, length)
         self._remember(name_of(reply.key), place)
         self._learned[number] = row + 1
@@ -124,13 +124,13 @@ class LogFolder:
     def reply(self, key: str, own: int | None, *, errors_again: bool) -> Reply | None:
         """Return the reply to a key, which `find` has the record of."""
         for place in self._places(key, own, errors_again=errors_again):
-            reply = self._heard.get(place)
+            reply = self._replies.get(place)
             if reply is None:
                 record = self._take(place)
                 if record is None:
                     continue
                 reply = reply_of(record)
-                self._heard.keep(place, reply)
+                self._replies.keep(place, reply)
             if reply.key == key:
                 return reply
         return None

@@ -158,9 +158,9 @@ def usage_of_line(line: bytes) -> tuple[str, Usage] | None:
     RecordError
         If a newer version wrote it.
     """
-    found = _HEAD.match(line)
-    if found is not None and line_state(line) is LineState.WHOLE:
-        key, error, attempts, prompt, completion, dollars = found.groups()
+    head = _HEAD.match(line)
+    if head is not None and line_state(line) is LineState.WHOLE:
+        key, error, attempts, prompt, completion, dollars = head.groups()
         cost = 0.0 if dollars == b"null" else float(dollars)
         usage = Usage(1, int(prompt), int(completion), cost, attempts=int(attempts), failed=int(error != b"null"))
         return key.decode("utf-8", "replace"), usage
@@ -203,10 +203,10 @@ def _is_call(record: Mapping[str, Any]) -> bool:
         return False
     if usage is not None and not isinstance(usage, dict):
         return False
-    counted = ((usage or {}).get(name) for name in TokenCounts._fields)
+    counts = ((usage or {}).get(name) for name in TokenCounts._fields)
     dollars, attempts = record.get("dollars"), record.get("attempts", 1)
     return (
-        all(count is None or is_count(count, MOST_TOKENS) for count in counted)
+        all(count is None or is_count(count, MOST_TOKENS) for count in counts)
         and (dollars is None or is_amount(dollars))
         and is_count(attempts, 1_000_000)
         and isinstance(record.get("finish_reason"), str | None)

@@ -28,11 +28,11 @@ def read_addresses(path: Path) -> Mapping[str, str]:
         The file is not what `write_addresses` wrote.
     """
     try:
-        found = json.loads(path.read_bytes())
+        addresses = json.loads(path.read_bytes())
     except FileNotFoundError:
         return {}
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        addresses = None
+    if not isinstance(addresses, dict) or not all(isinstance(value, str) for value in addresses.values()):
         raise RecordError(f"{path}: this is not a list of addresses\n    remove it and start the run again")
-    return found
+    return addresses

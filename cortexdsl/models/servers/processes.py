@@ -159,12 +159,12 @@ def start(
     try:
         while not is_ready(url):
             if process.poll() is not None:
-                reason = _said(log, begin, process.returncode)
+                reason = _reason(log, begin, process.returncode)
                 status = f"ended with status {process.returncode} before it answered"
                 raise ModelError(f"server: {command[0]} {status}{reason}")
             if time.monotonic() > until:
                 raise ModelError(
-                    f"server: {command[0]} did not answer at {url} within {timeout:.0f} s{_said(log, begin)}\n"
+                    f"server: {command[0]} did not answer at {url} within {timeout:.0f} s{_reason(log, begin)}\n"
                     "    see that its address and port are those of the spec, or allow more time (`seconds`)"
                 )
             sleep(0.1)
@@ -227,7 +227,7 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         return
 
 
-def _said(log: Path | None, begin: int, status: int | None = None) -> str:
+def _reason(log: Path | None, begin: int, status: int | None = None) -> str:
     """Return why it did not come up, from what it has logged since this start."""
     if log is None or not log.is_file():
         return ""

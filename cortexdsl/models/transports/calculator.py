@@ -66,23 +66,23 @@ _ONE: dict[type, Callable[[Fraction], Fraction]] = {ast.UAdd: operator.pos, ast.
 def _value(node: ast.expr, text: str) -> Fraction:
     match node:
         case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
-            found = _number(ast.get_source_segment(text, node) or "")
+            result = _number(ast.get_source_segment(text, node) or "")
         case ast.UnaryOp(op=op, operand=inner) if type(op) in _ONE:
-            found = _ONE[type(op)](_value(inner, text))
+            result = _ONE[type(op)](_value(inner, text))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            found = _power(_value(left, text), _value(right, text))
+            result = _power(_value(left, text), _value(right, text))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _TWO:
             one, other = _value(left, text), _value(right, text)
             if not other and not isinstance(op, ast.Add | ast.Sub | ast.Mult):
                 raise NoNumberError("division by zero")
-            found = _TWO[type(op)](one, other)
+            result = _TWO[type(op)](one, other)
         case ast.Call(func=ast.Name(id=name), args=inside, keywords=[]) if name in _FUNCTIONS and inside:
-            found = _called(name, [_value(each, text) for each in inside])
+            result = _called(name, [_value(each, text) for each in inside])
         case _:
             raise NoNumberError("not an arithmetic expression")
-    if max(abs(found.numerator), found.denominator) > LARGEST:
+    if max(abs(result.numerator), result.denominator) > LARGEST:
         raise NoNumberError("too large")
-    return found
+    return result
 
 
 def _number(text: str) -> Fraction:
@@ -109,12 +109,12 @@ def _root(value: Fraction) -> Fraction:
 
 def _real(compute: Callable[[], float | complex]) -> Fraction:
     try:
-        found = compute()
+        result = compute()
     except (ValueError, OverflowError, ZeroDivisionError):
         raise NoNumberError("no real number") from None
-    if isinstance(found, complex) or not math.isfinite(found):
+    if isinstance(result, complex) or not math.isfinite(result):
         raise NoNumberError("no real number")
-    return Fraction(found)
+    return Fraction(result)
 
 
 def _called(name: str, values: list[Fraction]) -> Fraction:

@@ -270,12 +270,12 @@ def _pieces(content: Any) -> list[_Piece] | None:
             or not -1e300 < logprob < 0.001
         ):
             return None
-        text = _said(token, field("bytes"))
+        text = _spelling(token, field("bytes"))
         pieces.append(_Piece(text, round(min(0.0, float(logprob)), _DIGITS)))
     return pieces
 
 
-def _said(token: str, spelled: Any) -> str | None:
+def _spelling(token: str, spelled: Any) -> str | None:
     if isinstance(spelled, list) and spelled and all(isinstance(b, int) and 0 <= b < 256 for b in spelled):
         try:
             token = bytes(spelled).decode()

@@ -157,17 +157,17 @@ def from_exception(error: BaseException, now: float) -> Failure:
     is_late = "Timeout" in names or "TimeoutError" in names
     return Failure(
         kind or FailureKind.BAD_REQUEST,
-        _told(message),
+        _server_words(message),
         retry_after=retry_after(headers, now),
         may_have_cost=is_late or None,
     )
 
 
-def _told(message: str) -> str:
+def _server_words(message: str) -> str:
     """Return the server's words of an exception's text, which may end with the body as it came."""
     _, brace, body = message.partition("{")
-    told = _message(brace + body) if brace else message
-    return told if told != brace + body else message
+    words = _message(brace + body) if brace else message
+    return words if words != brace + body else message
 
 
 def _below(error: BaseException | None) -> Failure | None:

@@ -26,7 +26,7 @@ def main() -> None:
         if not callable(function):
             raise TypeError(f"{name} is not a function")
     except Exception as error:  # a user's module may raise anything
-        answer(error=_said(error))
+        answer(error=_error_text(error))
         return
     answer(ready=name)
     for line in sys.stdin:
@@ -36,10 +36,10 @@ def main() -> None:
                 raise TypeError(f"it returned {type(text).__name__}, and no text")
             answer(text=text)
         except Exception as error:  # and so may its function
-            answer(error=_said(error))
+            answer(error=_error_text(error))
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
 
 

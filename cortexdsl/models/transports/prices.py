@@ -62,12 +62,12 @@ def listed_price(model: str) -> Price | None:
     if not transport_type(model).is_listed:
         return None
     entry = _entry(model)
-    asked, replied = (float(entry.get(f"{way}_cost_per_token") or 0.0) for way in ("input", "output"))
-    if not asked and not replied:
+    input_price, output_price = (float(entry.get(f"{way}_cost_per_token") or 0.0) for way in ("input", "output"))
+    if not input_price and not output_price:
         return None
     cached = next((float(entry[name]) for name in _CACHED if entry.get(name) is not None), None)
     written, written_1h = (float(entry[name]) if entry.get(name) else None for name in (_CACHE_WRITE, _CACHE_WRITE_1H))
-    return Price(asked, replied, cached, written, written_1h)
+    return Price(input_price, output_price, cached, written, written_1h)
 
 
 @cache

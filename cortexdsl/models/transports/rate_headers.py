@@ -70,19 +70,19 @@ def allowances(headers: Mapping[str, str], now: float) -> tuple[Allowance, ...]:
     now : float
         Seconds since the epoch, for times of day.
     """
-    said: dict[tuple[Kind, str], str] = {}
+    values: dict[tuple[Kind, str], str] = {}
     for name, value in headers.items():
         limit = _limit_of(name) if len(name) <= _LONGEST else None
         if limit is not None:
-            said[limit] = value
-    if not said:
+            values[limit] = value
+    if not values:
         return ()
     kinds: tuple[Kind, ...] = ("requests", "tokens")
     return tuple(
         Allowance(kind, remaining, reset)
         for kind in kinds
-        if (remaining := _number(said.get((kind, "remaining"), ""))) is not None
-        and (reset := _reset(said[kind, "reset"], now) if (kind, "reset") in said else UNTOLD_RESET) is not None
+        if (remaining := _number(values.get((kind, "remaining"), ""))) is not None
+        and (reset := _reset(values[kind, "reset"], now) if (kind, "reset") in values else UNTOLD_RESET) is not None
     )
 
 

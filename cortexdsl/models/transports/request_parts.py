@@ -38,8 +38,8 @@ def messages_of(call: Call) -> list[dict[str, Any]]:
     Failure
         Bad request if the file of an image is gone, or has changed since the dataset was loaded.
     """
-    said = _without_system(call.messages) if SYSTEM in call.model.refused else call.messages
-    messages: list[dict[str, Any]] = [{name: _sendable(text) for name, text in message.items()} for message in said]
+    texts = _without_system(call.messages) if SYSTEM in call.model.refused else call.messages
+    messages: list[dict[str, Any]] = [{name: _sendable(text) for name, text in message.items()} for message in texts]
     if call.images:
         last = messages[-1]
         pictures = [{"type": "image_url", "image_url": {"url": _sent(image)}} for image in call.images]
