@@ -274,6 +274,8 @@ def _is_named(file: int, path: Path) -> bool:
 
 def _as_stored(usage: Usage) -> Usage:
     """Return a sum as a ledger has it: with what limits count, and all tokens in one field."""
+    if not usage.output_tokens:
+        return usage
     return Usage(
         attempts=usage.attempts, input_tokens=usage.tokens, dollars=usage.dollars, seconds=usage.seconds,
         calls=usage.calls, failed=usage.failed,
