@@ -7,6 +7,7 @@ an error names the path of the field. If a field allows several classes, the obj
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, fields
@@ -26,6 +27,14 @@ _KINDS = {
     NoneType: "null", dict: "an object", list: "a list", str: "a string", bool: "a bool", int: "an integer",
     float: "a number",
 }  # fmt: skip
+
+
+def parse_json(content: str | bytes) -> Any:
+    """Return the value of a JSON text from anywhere; None if it is not JSON, or nests too deeply to be read."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
 
 
 class FieldError(ValueError):

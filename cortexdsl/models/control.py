@@ -7,7 +7,6 @@ looks at about once a second. The ledger says who changed what and when; this fi
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -16,6 +15,7 @@ from typing import Any
 
 from cortexdsl.core import EMPTY, Limits, Model, Rate, RateLimit
 from cortexdsl.errors import RecordError
+from cortexdsl.files import write_file
 
 CONTROL_FILE = ".control"
 SCHEMA_VERSION = 1
@@ -125,16 +125,13 @@ def write_controls(folder: Path, controls: Controls) -> None:
     if controls == Controls():
         path.unlink(missing_ok=True)
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{CONTROL_FILE}.{os.getpid()}.part")
     record = {
         "schema_version": SCHEMA_VERSION,
         "paused": None if controls.paused is None else asdict(controls.paused),
         "limits": {word: asdict(each) for word, each in controls.limits.items()},
         "rates": {name: asdict(each) for name, each in controls.rates.items()},
     }
-    part.write_text(json.dumps(record, indent=1) + "\n", encoding="ascii")
-    part.replace(path)
+    write_file(path, (json.dumps(record, indent=1).encode("ascii"), b"\n"), durable=False)
 
 
 def _parsed(record: Any) -> Controls:

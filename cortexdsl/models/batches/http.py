@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -13,6 +12,7 @@ from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import LARGEST_REPLY
 from cortexdsl.models.transports.responses import refuse_page, refuse_redirect
+from cortexdsl.typed_json import parse_json
 
 if TYPE_CHECKING:
     import httpx
@@ -60,10 +60,7 @@ class BatchHttp:
                 if len(body) > _LARGEST_STATUS:
                     raise Failure(FailureKind.FOREIGN, f"{method} {url}: more than a batch can have to say")
         refuse_page(bytes(body))
-        try:
-            document = json.loads(bytes(body).decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            document = None
+        document = parse_json(bytes(body).decode("utf-8", "replace"))
         if not isinstance(document, dict):
             raise Failure(FailureKind.FOREIGN, f"{method} {url}: the body is not a JSON object")
         return document

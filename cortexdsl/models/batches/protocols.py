@@ -19,6 +19,7 @@ from cortexdsl.models.batches.requests import BatchRequest, BatchResponse
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import TOO_LARGE, Failure, from_status
 from cortexdsl.models.transports.interface import MOST_TOKENS
+from cortexdsl.typed_json import parse_json
 
 WAVE = "cortexdsl_wave"
 """The name in a batch's metadata for the id of the wave that it was made from."""
@@ -260,10 +261,7 @@ def _outcome(line: bytes, read: Any) -> tuple[str, Outcome] | None:
     name = custom_id_in(line)
     if len(line) >= LONGEST_LINE:
         return None if name is None else (name, Failure(FailureKind.MALFORMED, TOO_LARGE, is_certain=True))
-    try:
-        result = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        result = None
+    result = parse_json(line.decode("utf-8", "replace"))
     if not isinstance(result, dict) or not isinstance(result.get("custom_id"), str):
         return None if name is None else (name, Failure(FailureKind.MALFORMED, "the result in the batch is torn"))
     return result["custom_id"], read(result)

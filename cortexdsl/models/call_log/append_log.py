@@ -25,6 +25,7 @@ from typing import Any
 from cortexdsl.checksums import LineState, line_state, with_checksum
 from cortexdsl.errors import RecordError
 from cortexdsl.files import append, cannot_write, open_to_write, release, reserve, sync, truncate
+from cortexdsl.typed_json import parse_json
 
 SCHEMA_VERSION = 2
 SEALED_SINCE = 2
@@ -181,7 +182,7 @@ def _mend(file: int, path: Path) -> int:
     torn = tail[tail.rfind(b"\n") + 1 :]
     if not torn:
         return size
-    if line_state(torn) is LineState.WHOLE or _is_json(torn):
+    if line_state(torn) is LineState.WHOLE or parse_json(torn) is not None:
         append(file, b"\n", size)
         return size + 1
     # A power cut may leave zeros instead of data; no line of text holds any.
@@ -192,14 +193,6 @@ def _mend(file: int, path: Path) -> int:
         )
     truncate(file, whole)
     return whole
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def whole_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
@@ -237,10 +230,7 @@ def parse(line: bytes) -> dict[str, Any] | None:
     seal = line_state(line)
     if seal is LineState.BROKEN:
         return None
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+    record = parse_json(line)
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
         return None
     version = record.get("schema_version", 1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any, NamedTuple
+
+from cortexdsl.typed_json import parse_json
 
 _MOST = 4_000_000
 """Bytes of a page that are read."""
@@ -36,10 +37,7 @@ class Page(NamedTuple):
 
     def object(self) -> Mapping[str, Any]:
         """Return the JSON object that the body of a success holds; an empty one if it holds none."""
-        try:
-            content = json.loads(self.text)
-        except (ValueError, RecursionError):
-            return {}
+        content = parse_json(self.text)
         return content if isinstance(content, dict) else {}
 
 

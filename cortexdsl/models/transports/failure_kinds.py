@@ -8,7 +8,6 @@ the address of a billing page). A new wording of a provider is a new line of the
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from cortexdsl.models.transports.rate_headers import seconds_of
+from cortexdsl.typed_json import parse_json
 
 
 class FailureKind(Enum):
@@ -118,11 +118,7 @@ class ServerError:
     @classmethod
     def read(cls, status: int, body: str) -> ServerError:
         """Read the body of an error, JSON or not."""
-        try:
-            content: Any = json.loads(body)
-        except (ValueError, RecursionError):
-            content = None
-        return cls(status, frozenset(_codes(content)), body.lower())
+        return cls(status, frozenset(_codes(parse_json(body))), body.lower())
 
     @cached_property
     def wait(self) -> float | None:

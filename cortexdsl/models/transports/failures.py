@@ -10,6 +10,7 @@ from typing import Any
 from cortexdsl.models.transports.failure_kinds import NO_STATUS, FailureKind, ServerError, kind_by_rules
 from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.rate_headers import retry_after
+from cortexdsl.typed_json import parse_json
 
 LONGEST_EXCERPT = 300
 
@@ -103,10 +104,7 @@ def error_in(body: bytes) -> Failure | None:
     """
     if _ERROR not in body:
         return None
-    try:
-        content: Any = json.loads(body.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
+    content: Any = parse_json(body.decode("utf-8", "replace"))
     choices = content.get("choices") if isinstance(content, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     error = next((part["error"] for part in (content, choice) if isinstance(part, dict) and part.get("error")), None)
@@ -183,9 +181,8 @@ def _below(error: BaseException | None) -> Failure | None:
 
 def _message(body: str) -> str:
     above = ""
-    try:
-        content: Any = json.loads(body)
-    except (ValueError, RecursionError):
+    content: Any = parse_json(body)
+    if content is None:
         return body or "no explanation"
     while isinstance(content, dict):
         inner = next((content[name] for name in ("error", "message", "detail", "type") if content.get(name)), None)

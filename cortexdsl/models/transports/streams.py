@@ -15,6 +15,7 @@ from typing import Any
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure, error_in
 from cortexdsl.models.transports.interface import LARGEST_REPLY
+from cortexdsl.typed_json import parse_json
 
 STREAMED: Mapping[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 """What asks a server of the OpenAI protocol for a stream that ends with its token counts."""
@@ -101,10 +102,9 @@ def merged_completion(body: bytes) -> bytes:
 
 
 def _chunk(event: bytes) -> Mapping[str, Any]:
-    try:
-        chunk: Any = json.loads(event.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        raise Failure(FailureKind.MALFORMED, "an event of the stream is not JSON") from None
+    chunk: Any = parse_json(event.decode("utf-8", "replace"))
+    if chunk is None:
+        raise Failure(FailureKind.MALFORMED, "an event of the stream is not JSON")
     if not isinstance(chunk, Mapping):
         raise Failure(FailureKind.MALFORMED, "an event of the stream is not a chat completion")
     return chunk
