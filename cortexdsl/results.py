@@ -15,6 +15,7 @@ import pandas as pd
 
 from cortexdsl.claims.cells import cells_of, find_cell
 from cortexdsl.core import Correction, Family
+from cortexdsl.core.metrics import LABELS
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout, results_folder
 from cortexdsl.plan.persistence.run_record import stop_note
@@ -27,7 +28,7 @@ from cortexdsl.stats.inference.families import compare_families
 from cortexdsl.stats.tables.score_table import read_table
 from cortexdsl.symlinks import opened_results
 
-_TEXT = ("question_id", "cluster", "group")  # ids that look like numbers stay text
+_TEXT = tuple(column for column, kind in LABELS.items() if kind == "id")
 
 
 class Results:

@@ -23,6 +23,14 @@ Group: TypeAlias = Literal["", "compute", "depth", "log", "course", "samples", "
 Statistic: TypeAlias = Literal["", "ece", "auroc", "aurac", "risk"]
 
 
+LABELS: Mapping[str, Literal["id", "word", "number"]] = MappingProxyType({
+    "dataset": "word", "cell": "word", "method": "word", "replicate": "number", "question_id": "id", "stop": "word",
+    "wording": "number", "cluster": "id", "group": "id", "asked": "number", "schema_version": "number",
+})  # fmt: skip
+"""Columns of scores.csv that say what a row is about; an `id` stays text even if it looks like a number.
+
+All other columns are values, and may be compared."""
+
 RIGHT = 0.5
 """An answer is right when its score reaches this: exact for scores of 0 or 1, a convention for token F1."""
 

@@ -19,7 +19,7 @@ from itertools import groupby
 
 from cortexdsl.core import VERIFIER, Debate, Model, ProbeCall, Turn, in_stage, of_step
 from cortexdsl.metrics.replies import debate_calls
-from cortexdsl.metrics.view import DebateView
+from cortexdsl.metrics.view import DebateView, by_column
 
 OPERATIONS = 2.0
 """Operations for each parameter and token: one multiplication and one addition."""
@@ -119,3 +119,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
     """Add up values; None as soon as one is unknown, because a partial sum would look like a saving."""
     known = list(values)
     return None if None in known else float(sum(value for value in known if value is not None))
+
+
+MEASURES = by_column(compute, cached_compute, dollars, critical_path, depth)
+"""The measures of this module, each of the column that has its name."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from cortexdsl.core import Floats, Turn
 from cortexdsl.engine.debate_confidence import share_of_votes
-from cortexdsl.metrics.view import DebateView, last_answers
+from cortexdsl.metrics.view import DebateView, by_column, last_answers
 from cortexdsl.stats.tables.calibration import BINS, bin_of
 
 ConfidenceKind = Literal["stated", "recalibrated", "raw"]
@@ -156,3 +156,9 @@ def _checked(confidence: Sequence[float], right: Sequence[bool]) -> tuple[Floats
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
+
+
+MEASURES = by_column(
+    brier_stated, brier_recalibrated, brier_raw, debate_confidence, deferred, brier_debate,
+)  # fmt: skip
+"""The measures of this module, each of the column that has its name."""

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from cortexdsl.core import Turn
-from cortexdsl.metrics.view import DebateView, Talk
+from cortexdsl.metrics.view import DebateView, Talk, by_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +205,15 @@ def talk_density(talk: Talk) -> float | None:
 
 
 def talk_reciprocity(talk: Talk) -> float | None:
-    """Share of kept edges u -> v for which v -> u is kept too (networkx's overall reciprocity); None without edges."""
+    """Share of kept edges that go both ways; None without edges.
+
+    Reciprocity = |{u -> v kept : v -> u kept}| / |{u -> v kept}|, networkx's overall reciprocity.
+    """
     edges = int(talk.heard.sum())
-    rows = {name: k for k, name in enumerate(talk.speakers)}
-    both = [(rows[name], k) for k, name in enumerate(talk.listeners) if name in rows]
-    among = talk.heard[np.ix_([row for row, _ in both], [column for _, column in both])]
+    # Only agents that speak and listen have edges in both directions: their part of the matrix, in one order.
+    rows = {name: row for row, name in enumerate(talk.speakers)}
+    columns = {name: column for column, name in enumerate(talk.listeners) if name in rows}
+    among = talk.heard[np.ix_([rows[name] for name in columns], list(columns.values()))]
     return float((among & among.T).sum() / edges) if edges else None
 
 
@@ -271,3 +275,11 @@ def debates(view: DebateView) -> float | None:
     if not view.debaters:
         return None
     return sum(int(talk.heard.sum()) for talk in view.talks) / len(view.debaters)
+
+
+MEASURES = by_column(
+    dvc, cvr, debates, flips, wrong_to_right, right_to_wrong, wrong_to_wrong, majority_faced, conformed,
+    difference_faced, held, adopted, right_faced, right_adopted, wrong_faced, wrong_adopted, density, reciprocity,
+    most_heard,
+)  # fmt: skip
+"""The measures of this module, each of the column that has its name."""

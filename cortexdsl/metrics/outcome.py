@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from cortexdsl.core import Turn
 from cortexdsl.core.metrics import RIGHT
 from cortexdsl.engine.decisions import highest, tally
-from cortexdsl.metrics.view import DebateView, last_answers
+from cortexdsl.metrics.view import DebateView, by_column, last_answers
 
 
 def score(view: DebateView) -> float:
@@ -204,3 +204,10 @@ def _is_right_at_end(view: DebateView) -> bool:
 
 def _was_found(view: DebateView) -> bool:
     return any(view.is_right(turn.answer) for turn in view.debate.all_turns if turn.reads == "answer")
+
+
+MEASURES = by_column(
+    score, rounds, opening_score, gain, agent_score, consensus, co2, oracle, opening_oracle, oracle_gap,
+    lost_by_vote, lost_in_debate, never_found, kept_right, won_in_debate, won_by_vote,
+)  # fmt: skip
+"""The measures of this module, each of the column that has its name."""

@@ -1,23 +1,33 @@
-"""Measure functions of metrics, found by the columns that `METRICS` declares.
+"""Measure functions of metrics, by the columns that `METRICS` declares.
 
 A metric has two parts. Its declaration (`cortexdsl.core.metrics.METRICS`) says its name, unit, range, direction and
-levels. Its measure is the function of one of the modules in `MODULES` that has the name of the declared column (or its
-entry in the module's own `MEASURES`); the docstring of that function is the definition of the column.
+levels. Its measure is a function with the name of the declared column, listed in `MEASURES` of its module; the
+docstring of that function is the definition of the column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType, ModuleType
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from cortexdsl.core.metrics import METRICS, Metric, grouped
 from cortexdsl.metrics import budgets, calibration, influence, outcome, replies, samples
-from cortexdsl.metrics.view import DebateView
+from cortexdsl.metrics.view import Measure
 
-Measure = Callable[[DebateView], float | None]
+_KNOWN: Mapping[str, Measure] = {
+    column: measure
+    for module in (outcome, replies, influence, calibration, budgets, samples)
+    for column, measure in module.MEASURES.items()
+}
 
-MODULES: tuple[ModuleType, ...] = (outcome, replies, influence, calibration, budgets, samples)
+READINGS: tuple[Literal["strict", "lenient"], ...] = ("strict", "lenient")
+"""Replies are scored under both readings: columns `strict_score`, `strict_unparsed`, and so on."""
+
+OF_JOB = (
+    "em", "f1", "judged", "other_language", "strict_score", "strict_unparsed", "lenient_score", "lenient_unparsed",
+)  # fmt: skip
+"""Columns that the scoring job fills, since they need the question, another reading, or a judge."""
 
 _FIRST = (
     "score", "unparsed", "rounds", "calls", "input_tokens", "output_tokens", "total_tokens", "input_tokens_per_agent",
@@ -31,17 +41,18 @@ _FIRST = (
 """Columns in the order of earlier versions. All others follow in the order of their declarations."""
 
 
-def find_measures(metrics: Iterable[Metric], modules: Sequence[ModuleType] = MODULES) -> Mapping[str, Measure]:
+def find_measures(metrics: Iterable[Metric]) -> Mapping[str, Measure]:
     """Return the measure function of each column that some metrics declare, in the order of scores.csv.
 
-    Columns that need more than the debate (the question, another reading, a text score) have no such function.
+    Raises
+    ------
+    KeyError
+        A declared column has no function, and the scoring job does not fill it.
     """
-    columns = [column for metric in metrics for column in (metric.column, metric.per) if column]
+    columns = dict.fromkeys(column for metric in metrics for column in (metric.column, metric.per) if column)
     ranks = {column: rank for rank, column in enumerate(_FIRST)}
-    ordered = sorted(dict.fromkeys(columns), key=lambda column: ranks.get(column, len(ranks)))
-    named = [{**vars(module), **vars(module).get("MEASURES", {})} for module in modules]
-    functions = {column: [own[column] for own in named if column in own] for column in ordered}
-    return MappingProxyType({column: measures[0] for column, measures in functions.items() if measures})
+    ordered = sorted(columns, key=lambda column: ranks.get(column, len(ranks)))
+    return MappingProxyType({column: _KNOWN[column] for column in ordered if column not in OF_JOB})
 
 
 MEASURES: Mapping[str, Measure] = find_measures(metric for metric in METRICS.values() if not metric.group)
@@ -51,7 +62,3 @@ MEASURES: Mapping[str, Measure] = find_measures(metric for metric in METRICS.val
 def asked_measures(names: Iterable[str]) -> Mapping[str, Measure]:
     """Return the measures of the further columns that a spec asks for by naming some metrics."""
     return find_measures(grouped(names))
-
-
-READINGS: tuple[Literal["strict", "lenient"], ...] = ("strict", "lenient")
-"""Replies are scored under both readings: columns `strict_score`, `strict_unparsed`, and so on."""

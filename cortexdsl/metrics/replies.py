@@ -27,7 +27,7 @@ from cortexdsl.core import (
     Question,
     Turn,
 )
-from cortexdsl.metrics.view import DebateView
+from cortexdsl.metrics.view import DebateView, by_column
 
 TokenKind = Literal["prompt_tokens", "completion_tokens"]
 
@@ -309,3 +309,11 @@ def _script(letter: str) -> str:
     if not letter.isalpha():
         return ""
     return _SCRIPTS.get(unicodedata.name(letter, "").partition(" ")[0].partition("-")[0], "")
+
+
+MEASURES = by_column(
+    unparsed, calls, input_tokens, output_tokens, total_tokens, input_tokens_per_agent, output_tokens_per_agent,
+    extra_calls, extra_input_tokens, extra_output_tokens, was_tied, unanswered, unparsed_turns, failures, cut,
+    repetitive, reasoning_tokens, unmeasured, refused, empty, tool_calls,
+)  # fmt: skip
+"""The measures of this module, each of the column that has its name."""

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.core import EMPTY, NO_COSTS, DebateCosts
+from cortexdsl.core.metrics import LABELS
 from cortexdsl.errors import RecordError
 from cortexdsl.metrics.calibration import confidence_of
 from cortexdsl.metrics.influence import talk_density, talk_reciprocity
@@ -35,7 +36,6 @@ AFTER_ROUND: Mapping[str, Callable[[DebateView, int], float | None]] = MappingPr
     {"score": score_after, "consensus": consensus_after, "agent_score": agent_score_after}
 )
 """Columns that are also reported for each earlier round: `score@0` is the worth of the openings' vote."""
-KEYS = ("dataset", "cell", "method", "replicate", "question_id")
 SHOWN = 5
 
 
@@ -155,7 +155,20 @@ def check_complete(
 
 
 def write_scores(path: Path, rows: Sequence[Row]) -> None:
-    """Write score rows sorted by dataset, cell and replicate; questions keep their order (see `write_rows`)."""
+    """Write score rows sorted by dataset, cell and replicate; questions keep their order (see `write_rows`).
+
+    Raises
+    ------
+    RecordError
+        A column of text is not declared as a label: it could not be told from a column of values.
+    """
+    for column in dict.fromkeys(column for row in rows for column in row if column not in LABELS):
+        value = next((row[column] for row in rows if row.get(column)), None)
+        if isinstance(value, str) and not _is_number(value):
+            raise RecordError(
+                f"{path}: the column {column!r} holds {value!r}, and values are numbers\n"
+                "    declare a column of text in LABELS of cortexdsl/core/metrics.py"
+            )
     write_rows(path, sorted(rows, key=lambda row: _key(row)[:3]))
 
 
@@ -204,6 +217,14 @@ def _text(value: Value) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     return str(value)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _check(header: Header, rows: Sequence[Row]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TypeAlias
 
 from cortexdsl.core import NO_COSTS, Bools, Debate, DebateCosts, Turn
@@ -98,6 +99,14 @@ class DebateView:
         If a debater answers several times in a round (independent draws), the last answer counts.
         """
         return _revisions(self)
+
+
+Measure: TypeAlias = Callable[[DebateView], float | None]
+
+
+def by_column(*measures: Measure) -> Mapping[str, Measure]:
+    """Return measures by the columns that they fill: each has the name of its column."""
+    return MappingProxyType({measure.__name__: measure for measure in measures})
 
 
 # Dozens of measures read one debate before the next.

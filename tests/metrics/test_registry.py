@@ -8,25 +8,28 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+
+import pytest
 
 import cortexdsl
 from cortexdsl.core import metrics as declarations
 from cortexdsl.core.metrics import METRICS
-from cortexdsl.metrics import outcome, registry
+from cortexdsl.metrics import budgets, calibration, influence, outcome, registry, replies
 from tests.stats import debates
 
 DECLARATION = (
     'Metric("split", "split", "share", "lower", "debates whose debaters end with several answers", binary=True,'
     ' noun="split debates"), '
 )
-FUNCTION = '''
-
-def split(view: DebateView) -> float:
+FUNCTION = '''def split(view: DebateView) -> float:
     """Return 1 if the debaters' last answers differ, else 0."""
     return float(len({turn.answer for turn in view.answers[-1]}) > 1)
-'''
+
+
+MEASURES = by_column(split, '''
 USE = """
 import json, sys
 import pandas as pd
@@ -57,7 +60,7 @@ def copied(module: ModuleType, package: Path) -> Path:
 
 
 def test_a_metric_is_added_in_two_files(tmp_path: Path) -> None:
-    """In a copy of the package: one line beside the other declarations, one function beside the other measures.
+    """In a copy of the package: one line next to the other declarations, one function next to the other measures.
 
     It is then a column of scores.csv, a row of metrics.csv and a word of claims, and `best` reads its direction. Two
     debates, of which one ends with two answers: half of them are split.
@@ -71,8 +74,9 @@ def test_a_metric_is_added_in_two_files(tmp_path: Path) -> None:
     lines = text.splitlines(keepends=True)
     lines.insert(first.lineno - 1, f"    {DECLARATION}\n")
     file.write_text("".join(lines), encoding="utf-8")
-    with copied(outcome, package).open("a", encoding="utf-8") as functions:
-        functions.write(FUNCTION)
+    functions = copied(outcome, package)
+    text = functions.read_text(encoding="utf-8")
+    functions.write_text(text.replace("MEASURES = by_column(", FUNCTION), encoding="utf-8")
     command = [sys.executable, "-c", USE, str(Path(inspect.getfile(debates)).parent)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -86,5 +90,14 @@ def test_a_column_that_is_declared_without_a_function_is_not_made_up() -> None:
     """Scores of texts and of other readings are filled by the job that knows the question."""
     found = registry.find_measures(METRICS.values())
     assert set(found) == {*registry.MEASURES, *registry.asked_measures(METRICS)}
-    assert "em" not in found
+    assert not set(found) & set(registry.OF_JOB)
+    with pytest.raises(KeyError, match="forgotten"):
+        registry.find_measures([replace(METRICS["accuracy"], column="forgotten")])
+
+
+def test_every_measure_belongs_to_a_declared_metric() -> None:
+    """A function that is listed without a declaration would fill no column."""
+    columns = {column for metric in METRICS.values() for column in (metric.column, metric.per)}
+    listed = [*outcome.MEASURES, *replies.MEASURES, *influence.MEASURES, *calibration.MEASURES, *budgets.MEASURES]
+    assert set(listed) <= columns
     assert list(registry.find_measures([METRICS["improvement"]])) == ["opening_score", "gain"]

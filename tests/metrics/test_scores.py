@@ -8,6 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from cortexdsl.cli.main import main
+from cortexdsl.core.metrics import LABELS
 from cortexdsl.errors import RecordError
 from cortexdsl.metrics.estimates import round_table
 from cortexdsl.metrics.scores import (
@@ -21,6 +23,7 @@ from cortexdsl.metrics.scores import (
     write_scores,
 )
 from cortexdsl.stats.tables.score_table import read_table
+from cortexdsl.stats.verdicts import evaluate_claims
 from tests.stats.debates import grade, made, record
 
 CONTRACT = ["dataset", "cell", "method", "replicate", "question_id", "score", "unparsed", "rounds", "stop", "calls",
@@ -55,6 +58,25 @@ def test_further_grades_and_labels_are_columns_and_no_answer_is_worth_nothing_by
     debates = [made([{"a": "W"}]), made([{"a": None}], question="q2")]
     rows = score_rows(map(record, debates), grade, also={"f1": lambda _, __: 0.5}, labels={"cluster": {"q1": "page 3"}})
     assert [(row["f1"], row["cluster"]) for row in rows] == [(0.5, "page 3"), (0.0, None)]
+
+
+def test_a_column_of_text_is_one_declaration_from_the_table_to_verdicts_and_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Undeclared, it is refused when the table is written; declared, every reader of the table passes it by."""
+    debates = [made([{"a": answer}], question=f"q{k}") for k, answer in enumerate("RRRW")]
+    labels = {"mood": {f"q{k}": word for k, word in enumerate(("calm", "5", "cross", "glum"))}}
+    rows = score_rows(map(record, debates), grade, labels=labels)
+    with pytest.raises(RecordError, match="the column 'mood' holds 'calm', and values are numbers"):
+        write_scores(tmp_path / "scores.csv", rows)
+    for module in ("cortexdsl.metrics.scores", "cortexdsl.stats.tables.score_table"):
+        monkeypatch.setattr(f"{module}.LABELS", {**LABELS, "mood": "id"})
+    write_scores(tmp_path / "scores.csv", rows)
+    table = read_table(tmp_path / "scores.csv")
+    assert "mood" not in table.metrics
+    assert evaluate_claims(table, ["accuracy(full) > 0.5"], 0)["verdict"].tolist() == ["undecided"]
+    assert main(["export", str(tmp_path / "scores.csv"), "--table", "scores", "--out", str(tmp_path / "out.csv")]) == 0
+    assert [row["mood"] for row in read_rows(tmp_path / "out.csv")] == ["calm", "5", "cross", "glum"]
 
 
 def test_a_guided_record_can_never_be_scored() -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cortexdsl.claims.values import Quantity, bound_of
 from cortexdsl.core import EMPTY, Bools, Floats
-from cortexdsl.core.metrics import ALIASES, METRICS, Metric, column_metric
+from cortexdsl.core.metrics import ALIASES, LABELS, METRICS, Metric, column_metric
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.numbers import counted
 
@@ -137,20 +137,7 @@ class ScoreTable:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The columns that may be compared, `accuracy` first."""
-        ids = {
-            "dataset",
-            "cell",
-            "method",
-            "replicate",
-            "question_id",
-            "cluster",
-            "group",
-            "stop",
-            "schema_version",
-            ASKED_COLUMN,
-            WORDING_COLUMN,
-        }
-        names = [str(c) for c in self.frame if c not in ids | {"score"} and AFTER not in str(c)]
+        names = [str(c) for c in self.frame if c not in LABELS and c != "score" and AFTER not in str(c)]
         return tuple(["accuracy"] * ("score" in self.frame) + names)
 
     def metric(self, name: str) -> Metric:
