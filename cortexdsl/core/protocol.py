@@ -216,7 +216,7 @@ class Decide:
         `majority`; `weighted` (a majority in which votes count their recalibrated confidence); `first` (the first
         voter's answer); `last` (the last answer of a player of `role`, or the last voter's answer); `vote` (every
         answer of every round counts `weight`); `trimmed` (the mean of the last answers that are numbers, without the
-        lowest and the highest); `pool` (the answer with the highest pooled probability).
+        lowest and the highest). See `cortexdsl.engine.decisions.DECISION_RULES`.
     role : str or None
         With `last`.
     fallback : str
@@ -230,11 +230,11 @@ class Decide:
         With `trimmed`: the share of the answers that is left out at each end, in [0, 0.5]; 0.5 is the median.
     """
 
-    rule: Literal["majority", "weighted", "first", "last", "vote", "trimmed"]
+    rule: str
     role: str | None = None
     fallback: Literal["confidence", "none"] = "confidence"
     weight: str = ""
-    otherwise: Literal["majority", "weighted", "first", "none"] = "none"
+    otherwise: str = "none"
     share: float = 0.0
 
 

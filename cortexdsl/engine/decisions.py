@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 
@@ -53,14 +54,50 @@ def decide(method: Method, turns: Sequence[Turn], voters: Sequence[str], chance:
             return Decision(answer)
         rule = Decide(rule.otherwise, fallback=rule.fallback)
     answers = answers_of(method, turns, voters)
-    last = last_of(answers)
-    if rule.rule in ("first", "last"):
-        return Decision(last[0 if rule.rule == "first" else -1].answer if last else None)
-    if rule.rule == "trimmed":
-        return numeric_decision([turn.answer for turn in last], rule.share)
-    if rule.rule == "vote":
-        return weighted_vote(answers, vote_weights(method, turns, answers, voters), rule, last, chance)
-    return vote(last, rule, chance)
+    return DECISION_RULES[rule.rule].decide(Answers(answers, last_of(answers), rule, method, turns, voters, chance))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a rule decides by.
+
+    Attributes
+    ----------
+    all, last : sequence of Turn
+        The answers of the voters in all rounds, and their last ones.
+    rule : Decide
+    method, turns, voters, chance
+        As in `decide`.
+    """
+
+    all: Sequence[Turn]
+    last: Sequence[Turn]
+    rule: Decide
+    method: Method
+    turns: Sequence[Turn]
+    voters: Sequence[str]
+    chance: Chance
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRule:
+    """The declaration of a rule that decides by the voters' answers.
+
+    Attributes
+    ----------
+    summary : str
+        What decides, in words.
+    decide : callable
+    is_vote : bool
+        Whether answers can tie, so that the rule has a `fallback`.
+    is_word : bool
+        Whether its name is a word of `decide:`; a rule with a value has a form of its own.
+    """
+
+    summary: str
+    decide: Callable[[Answers], Decision]
+    is_vote: bool = False
+    is_word: bool = False
 
 
 def answers_of(method: Method, turns: Sequence[Turn], voters: Sequence[str]) -> list[Turn]:
@@ -241,3 +278,35 @@ def _answer_values(answers: Sequence[Turn], keys: Collection[str]) -> dict[str, 
         "authors": [len(authors[turn.answer]) for turn in answers],
     }
     return {name: np.array(numbers, dtype=float) for name, numbers in values.items()}
+
+
+DECISION_RULES: Mapping[str, DecisionRule] = MappingProxyType(
+    {
+        "majority": DecisionRule(
+            "majority", lambda given: vote(given.last, given.rule, given.chance), is_vote=True, is_word=True
+        ),
+        "weighted": DecisionRule(
+            "weighted", lambda given: vote(given.last, given.rule, given.chance), is_vote=True, is_word=True
+        ),
+        "first": DecisionRule(
+            "the debaters' last answer that was given first",
+            lambda given: Decision(given.last[0].answer if given.last else None),
+            is_word=True,
+        ),
+        "last": DecisionRule(
+            "the last answer", lambda given: Decision(given.last[-1].answer if given.last else None)
+        ),
+        "trimmed": DecisionRule(
+            "the trimmed mean", lambda given: numeric_decision([turn.answer for turn in given.last], given.rule.share)
+        ),
+        "vote": DecisionRule(
+            "vote",
+            lambda given: weighted_vote(
+                given.all, vote_weights(given.method, given.turns, given.all, given.voters), given.rule, given.last,
+                given.chance,
+            ),
+            is_vote=True,
+        ),
+    }
+)  # fmt: skip
+"""The rules of `decide:`. A new one is an entry here; if it takes a value, it also needs a form in the language."""

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 
 from cortexdsl.core import Bin, Decide
+from cortexdsl.engine.decisions import DECISION_RULES
 from cortexdsl.language.grammar.entries import (
     Name,
     Number,
@@ -171,6 +172,9 @@ PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
 
 
 # ---------------------------------------------------------------- the decision
+_RULES = tuple(name for name, rule in DECISION_RULES.items() if rule.is_word)
+
+
 class VoteText(StrictEntry):
     """The rule for a tied vote: `{fallback: none}`."""
 
@@ -189,7 +193,7 @@ class LastForm(StrictEntry):
     example: ClassVar[str] = "{last: role, else: majority}"
 
     last: Name = Field(description="The role whose last answer decides.")
-    otherwise: Literal["majority", "weighted", "first", "none"] | None = Field(
+    otherwise: Literal[(*_RULES, "none")] | None = Field(  # type: ignore[valid-type]
         None, alias="else", description="What decides if the role gave no readable answer. Default: none."
     )
 
@@ -231,7 +235,7 @@ def _refuse_pool(value: Any) -> Any:
     return value
 
 
-DecideWord: TypeAlias = Literal["majority", "weighted", "first", "median"]
+DecideWord: TypeAlias = Literal[(*_RULES, "median")]  # type: ignore[valid-type]
 DecideText: TypeAlias = Annotated[
     DecideWord | Setting | LastForm | MajorityForm | WeightedForm | BallotForm | TrimmedForm,
     OneOf(),

@@ -94,7 +94,7 @@ def trace_notes(
                 "in a real debate it may hear only some"
             )
     if debated.was_tied:
-        by_debaters = method.decide.rule in ("weighted", "pool")
+        by_debaters = method.decide.rule == "weighted"
         most = "the most debaters" if by_debaters else "the highest sum of confidences"
         outcome = f"the answer with {most} wins; if several have it, chance decides"
         outcome = "there is no answer" if debated.answer is None else outcome

@@ -24,10 +24,8 @@ from cortexdsl.core import (
     Topology,
     TurnFilter,
 )
+from cortexdsl.engine.decisions import DECISION_RULES
 from cortexdsl.expressions.spellings import as_documented
-
-_VOTES = ("majority", "weighted", "vote")
-
 
 _PLACEBOS: Mapping[str, str] = {
     "other_question": "what they said about another question",
@@ -182,10 +180,6 @@ def _told(told: str | TurnFilter, about_listener: Sequence[Step] = (), whom: str
     return f"{last} of {steps or 'all steps that are heard'}{about}{where}"
 
 
-_RULES: Mapping[str, str] = {"first": "the debaters' last answer that was given first", "last": "the last answer"}
-"""Rules of decisions whose names need other words."""
-
-
 def decision_in_words(method: Method) -> str:
     """Describe how a debate is decided."""
     rule = method.decide
@@ -199,11 +193,11 @@ def decision_in_words(method: Method) -> str:
             else "the mean"
         )
         return f"{cut} of the answers that are numbers"
-    otherwise = f", else {_RULES.get(rule.otherwise, rule.otherwise)}" if rule.otherwise != "none" else ""
+    rules = [DECISION_RULES[name] for name in (rule.rule, rule.otherwise) if name != "none"]
     # Only a vote has ties.
-    votes = rule.rule in _VOTES or rule.otherwise in _VOTES
-    fallback = ", fallback none: no answer if all differ" if votes and rule.fallback == "none" else ""
-    return f"{_RULES.get(rule.rule, rule.rule)}{by}{otherwise}{fallback}"
+    is_empty = rule.fallback == "none" and any(one.is_vote for one in rules)
+    otherwise = "".join(f", else {one.summary}" for one in rules[1:])
+    return f"{rules[0].summary}{by}{otherwise}{', fallback none: no answer if all differ' if is_empty else ''}"
 
 
 def schedule_lines(schedule: Sequence[SchedulePart], indent: str, drawn: Mapping[Choose, str]) -> Iterator[str]:
