@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from cortexdsl.errors import CortexError
@@ -18,18 +18,16 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
-from cortexdsl.plan.persistence.file_entries import entry_of, is_log, is_page, is_sealed
+from cortexdsl.plan.persistence.file_entries import is_log, is_page
 from cortexdsl.plan.persistence.journal import (
     Journal,
     read_journal,
     refresh_manifest,
-    seal_of,
-    write_manifest,
 )
 from cortexdsl.plan.persistence.ledger import LACKS_FIRST, record_damage
-from cortexdsl.plan.persistence.run_record import TABLE_STAGES, early_end, is_excused, stage_of
+from cortexdsl.plan.persistence.run_record import TABLE_STAGES, early_end, removed_by, stage_of
 from cortexdsl.plan.persistence.store import read_plan
-from cortexdsl.plan.persistence.verification import PAID_AGAIN, in_plan, is_recorded, lines_in_words
+from cortexdsl.plan.persistence.verification import PAID_AGAIN, in_plan, lines_in_words
 from cortexdsl.plan.shards import Shard, write_cut
 from cortexdsl.records.tallies import Tallies
 
@@ -61,7 +59,8 @@ def repair_results(plan: Plan) -> Repair:
     """
     layout = plan.layout
     root, end = layout.root, early_end(layout)  # puts back what the run removed: before anything is called missing
-    excused = is_excused(end)
+    left = end.unmade if end else ()
+    is_removed = removed_by(left)
     journal = read_journal(layout)
     wrong, modified = _damaged(journal)
     lost = {path: what for path, what in wrong.items() if is_log(path)}
@@ -69,30 +68,26 @@ def repair_results(plan: Plan) -> Repair:
     record_damage(layout, "logs", [f"{path}: {what} when a run began" for path, what in lost.items()])
     if not journal.has_files and not journal.ledger.manifest_seal:
         return Repair()
-    fault, sentences = journal.manifest_fault, []
-    is_rebuilt = bool(fault) and _rebuild(journal)
-    if is_rebuilt:
-        sentences.append(f"{layout.manifest}: {fault}; written again, as all files have the sealed digests")
-        journal = read_journal(layout)
-        wrong, modified = _damaged(journal)
-    elif fault or journal.damaged_lines or any(at != journal.files[path].modified for path, at in modified.items()):
-        refresh_manifest(layout, {} if fault else modified)
+    fault = journal.manifest_fault
+    if fault or journal.damaged_lines or any(at != journal.files[path].modified for path, at in modified.items()):
+        refresh_manifest(layout, modified)
     _restore(plan, journal)
-    of_logs = [f"{root}/{path}: {what}{lines_in_words(Path(root, path))}: {PAID_AGAIN}" for path, what in lost.items()]
-    if fault and not is_rebuilt:
+    sentences = [
+        f"{root}/{path}: {what}{lines_in_words(Path(root, path))}: {PAID_AGAIN}" for path, what in lost.items()
+    ]
+    if fault:
         said = f"{layout.manifest}: {fault}: everything is made again from the call logs; no logged call is sent"
-        return Repair(frozenset(_all_outputs(plan)), (said, *of_logs))
+        return Repair(frozenset(_all_outputs(plan)), (said, *sentences))
     again = {path: what for path, what in wrong.items() if not is_log(path) and _is_of(plan, path)}
     if "plan.json" in wrong:  # jobs and checks that read it would take it for the plan of the results
         Path(layout.plan).unlink(missing_ok=True)
-    if told := [f"{root}/{path} ({what})" for path, what in again.items() if not excused(path)]:
+    if told := [f"{root}/{path} ({what})" for path, what in again.items() if not is_removed(path)]:
         more = [f"{len(told) - SHOWN} more"] if len(told) > SHOWN else []
-        sentences.append(f"not as it was written, and made again: {', '.join([*told[:SHOWN], *more])}")
+        sentences.insert(0, f"not as it was written, and made again: {', '.join([*told[:SHOWN], *more])}")
     outputs = {output for path in again for output in _output(layout, path)}
     outputs |= set(_untallied(plan, journal))
-    left = (path for path in (end.unmade if end else ()) if stage_of(path) in TABLE_STAGES and "/" not in path)
-    outputs |= {f"{root}/{path}" for path in left}
-    return Repair(frozenset(outputs), (*sentences, *of_logs))
+    outputs |= {f"{root}/{path}" for path in left if stage_of(path) in TABLE_STAGES and "/" not in path}
+    return Repair(frozenset(outputs), tuple(sentences))
 
 
 def _damaged(journal: Journal) -> tuple[dict[str, str], dict[str, int]]:
@@ -142,20 +137,6 @@ def _all_outputs(plan: Plan) -> Iterator[str]:
     yield from (layout.look(batch) for batch in range(1, plan.batches + 1))
     yield from (layout.plan, layout.metrics, layout.effects, layout.agreement, layout.report)
     yield from (layout.pairs(one.name, phase.label) for one in plan.trainings for phase in one.phases)
-
-
-def _rebuild(journal: Journal) -> bool:
-    """Write a damaged manifest again if the files in the folder have the digests that the ledger's seal is of."""
-    root, seal = Path(journal.layout.root), journal.ledger.manifest_seal
-    every = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-    programs = {path: entry.program for path, entry in journal.files.items()}
-    now = {path: entry_of(root / path, programs.get(path, "")) for path in every if is_recorded(path)}
-    if not seal or seal_of(now) != seal:
-        return False
-    sealed = {path: entry for path, entry in now.items() if is_sealed(path)}
-    later = {path: entry for path, entry in {**now, **journal.files}.items() if is_log(path) or path not in sealed}
-    write_manifest(replace(journal, sealed=sealed, later=later, seal=seal))
-    return True
 
 
 def _restore(plan: Plan, journal: Journal) -> None:

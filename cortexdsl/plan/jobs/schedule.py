@@ -14,7 +14,7 @@ from cortexdsl.errors import RecordError
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.models.transports.registry import runs_here, way_of
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.persistence.store import LaterPlanError, read_plan
+from cortexdsl.plan.persistence.store import LaterRecordError, read_plan
 from cortexdsl.plan.training import slug_of
 from cortexdsl.records import read_debates
 from cortexdsl.records.tallies import Tallies
@@ -41,7 +41,7 @@ def outdated_outputs(plan: Plan) -> set[str]:
         return outdated
     try:
         record = read_plan(path)
-    except LaterPlanError:
+    except LaterRecordError:
         return outdated
     except RecordError:  # damaged
         return outdated | {str(path)}

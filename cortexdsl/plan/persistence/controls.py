@@ -5,12 +5,13 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.core import Limits, Rate, RateLimit
+from cortexdsl.core import Rate, RateLimit
 from cortexdsl.models.control import Controls, Pause, Replacement, read_controls, write_controls
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
@@ -34,8 +35,7 @@ def now() -> str:
 
 def pause(layout: Layout, why: str = "") -> Pause | None:
     """Pause an experiment; return the pause that held already, or None."""
-    with ledger_lock(layout):
-        controls = read_controls(Path(layout.spent))
+    with _locked(layout) as controls:
         if controls.paused is not None:
             return controls.paused
         said = f"paused by {who()}" + (f": {why}" if why else "")
@@ -45,8 +45,7 @@ def pause(layout: Layout, why: str = "") -> Pause | None:
 
 def resume(layout: Layout) -> Pause | None:
     """Let a paused experiment go on; return the pause, or None if there was none."""
-    with ledger_lock(layout):
-        controls = read_controls(Path(layout.spent))
+    with _locked(layout) as controls:
         if controls.paused is not None:
             _put(layout, replace(controls, paused=None), f"resumed by {who()}")
         return controls.paused
@@ -54,13 +53,12 @@ def resume(layout: Layout) -> Pause | None:
 
 def change(plan: Plan, limits: dict[str, float], rates: dict[str, Rate | None]) -> Controls:
     """Put limits and rates in force instead of those of the spec; a value that the spec has needs no replacement."""
-    with ledger_lock(plan.layout):
-        controls = read_controls(Path(plan.layout.spent))
-        controls = controls.without(set(controls.outdated(plan.limits, plan.models)))
+    with _locked(plan.layout) as in_force:
+        controls = in_force.without(set(in_force.outdated(plan.limits, plan.models)))
         new_limits, new_rates, at, by = dict(controls.limits), dict(controls.rates), now(), who()
         said = []
         for word, value in limits.items():
-            before, held = getattr(plan.limits, word), getattr(_in_force(controls, plan), word)
+            before, held = getattr(plan.limits, word), getattr(controls.applied(plan.limits), word)
             new_limits[word] = Replacement(value, before, at, by)
             said += [f"{word} {plain(value)}, before {plain(held)}"] if value != held else []
         for name, rate in rates.items():
@@ -80,8 +78,7 @@ def change(plan: Plan, limits: dict[str, float], rates: dict[str, Rate | None]) 
 
 def back_to_spec(plan: Plan) -> Controls:
     """Put the limits and rates of the spec in force again; return what was in force."""
-    with ledger_lock(plan.layout):
-        controls = read_controls(Path(plan.layout.spent))
+    with _locked(plan.layout) as controls:
         if controls.limits or controls.rates:
             names = [*controls.limits, *(f"rate of {name}" for name in controls.rates)]
             _put(plan.layout, Controls(controls.paused), f"limits of the spec again, by {who()}: {', '.join(names)}")
@@ -90,8 +87,7 @@ def back_to_spec(plan: Plan) -> Controls:
 
 def settle(plan: Plan) -> list[str]:
     """Drop the replacements of values that the spec says otherwise by now, and return them in words: the spec wins."""
-    with ledger_lock(plan.layout):
-        controls = read_controls(Path(plan.layout.spent))
+    with _locked(plan.layout) as controls:
         outdated = set(controls.outdated(plan.limits, plan.models))
         said = list(_outdated_words(plan, controls, outdated))
         if outdated:
@@ -134,8 +130,11 @@ def _outdated_words(plan: Plan, controls: Controls, outdated: set[tuple[str, str
             )
 
 
-def _in_force(controls: Controls, plan: Plan) -> Limits:
-    return controls.applied(plan.limits)
+@contextmanager
+def _locked(layout: Layout) -> Iterator[Controls]:
+    """Hold the lock of the ledger, and return what is in force."""
+    with ledger_lock(layout):
+        yield read_controls(Path(layout.spent))
 
 
 def _put(layout: Layout, controls: Controls, said: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import CortexError, InputError
+from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import Declaration, changes, declaration_of
@@ -82,25 +83,14 @@ def _changed(record: Mapping[str, Any], plan: Plan) -> Iterator[str]:
         other = sum(old[name] != new[name] for name in old.keys() & new.keys())
         gone, added = len(old.keys() - new.keys()), len(new.keys() - old.keys())
         if other or (gone and added):
-            where = f"{plan.spec_path}: the questions of dataset {label} are not those of its results"
+            revisions = record["datasets"][label].get("revision"), task.origin.revision
+            moved = f" (revision {revisions[0]}, then {revisions[1]})" if revisions[0] != revisions[1] else ""
+            have = counted(other, "has another text", "have another text")
             yield (
-                f"{where}{_moved(record, label, task)}: of {len(old)} questions {other} {_have(other)} another text, "
-                f"options or answer, {added} {_are(added)} new and {gone} {_are(gone)} gone"
+                f"{plan.spec_path}: the questions of dataset {label} are not those of its results{moved}: "
+                f"of {len(old)} questions {have}, options or answer, {counted(added, 'is', 'are')} new and "
+                f"{counted(gone, 'is', 'are')} gone"
             )
-
-
-def _moved(record: Mapping[str, Any], label: str, task: Task) -> str:
-    """Return a clause on the changed revision of a dataset from the hub; empty if it is the same."""
-    before, now = record["datasets"][label].get("revision"), task.origin.revision
-    return f" (revision {before}, then {now})" if before != now else ""
-
-
-def _have(number: int) -> str:
-    return "has" if number == 1 else "have"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def spec_changes(declared: Declaration, plan: Mapping[str, Any]) -> tuple[str, ...]:

@@ -239,17 +239,13 @@ def _append(layout: Layout, lines: Iterable[str], *, durable: bool = False) -> N
 
 
 def refresh_manifest(layout: Layout, modified: Mapping[str, int] = EMPTY) -> None:
-    """Write a manifest again: without superseded lines and lines that cannot be read, and with the files' times now."""
+    """Write a manifest again, atomically: without superseded and damaged lines, and with new times of some files."""
     with ledger_lock(layout):
-        write_manifest(read_journal(layout), modified)
-
-
-def write_manifest(journal: Journal, modified: Mapping[str, int] = EMPTY) -> None:
-    """Write the manifest of a journal, atomically; `modified` are new times of files."""
-    sealed, later = (
-        [_line(path, one and replace(one, modified=modified.get(path, one.modified))) for path, one in part.items()]
-        for part in (journal.sealed, journal.later)
-    )
-    seal = [_note("seal", journal.seal)] if journal.seal else []
-    ledger = [_note("ledger", journal.ledger_entry)] if journal.ledger_entry else []
-    write_lines(Path(journal.layout.manifest), [*sealed, *seal, *later, *ledger])
+        journal = read_journal(layout)
+        sealed, later = (
+            [_line(path, one and replace(one, modified=modified.get(path, one.modified))) for path, one in part.items()]
+            for part in (journal.sealed, journal.later)
+        )
+        seal = [_note("seal", journal.seal)] if journal.seal else []
+        ledger = [_note("ledger", journal.ledger_entry)] if journal.ledger_entry else []
+        write_lines(Path(layout.manifest), [*sealed, *seal, *later, *ledger])

@@ -273,7 +273,7 @@ def put_back(layout: Layout, record: RunRecord, left: Collection[str]) -> None:
     root, complete = Path(layout.root), Path(layout.root, COMPLETE)
     if not complete.is_dir() or not left:
         return
-    files, is_removed = read_journal(layout).files, _removed(left)
+    files, is_removed = read_journal(layout).files, removed_by(left)
     for copy in _kept(complete):
         path = copy.relative_to(complete).as_posix()
         if path in APPENDED or path not in files or not is_removed(path):
@@ -295,18 +295,13 @@ def _copy(source: Path, target: Path, modified: int) -> None:
     part.replace(target)
 
 
-def _removed(left: Collection[str]) -> Callable[[str], bool]:
+def removed_by(left: Collection[str]) -> Callable[[str], bool]:
     """Return what says of a path whether a run with these unmade outputs may have removed or changed its file."""
     outputs, stages = frozenset(left), {stage_of(path) for path in left}
 
     def is_removed(path: str) -> bool:
         is_other = "/" in path or path in ("fronts.csv", "matches.csv") or path in PAGES
-        return path in outputs or (is_other and stage_of(path) in stages & {"testing", "testing what-ifs", "drawing"})
+        is_remade = is_other and stage_of(path) in stages & {"testing", "testing what-ifs", "drawing"}
+        return not is_log(path) and (path in outputs or is_remade)
 
     return is_removed
-
-
-def is_excused(end: EarlyEnd | None) -> Callable[[str], bool]:
-    """Return what says of a path whether its file may be missing or other because the last run ended early."""
-    is_removed = _removed(end.unmade if end else ())
-    return lambda path: not is_log(path) and is_removed(path)

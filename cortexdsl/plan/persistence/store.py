@@ -23,8 +23,8 @@ from cortexdsl.tasks.task import Task
 SCHEMA_VERSION = 1
 
 
-class LaterPlanError(RecordError):
-    """A plan of a later version of cortexdsl: it is neither read nor replaced."""
+class LaterRecordError(RecordError):
+    """A plan or a look of a later version of cortexdsl: it is neither read nor replaced."""
 
 
 def plan_record(
@@ -84,18 +84,21 @@ def read_plan(path: Path) -> dict[str, Any]:
     RecordError
         The file is missing, is not a plan, or is of a later version.
     """
+    return _read_record(path, "plan", SCHEMA_VERSION)
+
+
+def _read_record(path: Path, what: str, version: int) -> dict[str, Any]:
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        version = record["schema_version"]
+        record = dict(json.loads(path.read_text(encoding="utf-8")))
+        is_later = record["schema_version"] > version
     except OSError as error:
-        raise RecordError(f"{path}: there is no plan ({error.strerror})\n    run the experiment first") from error
+        raise RecordError(f"{path}: there is no {what} ({error.strerror})\n    run the experiment first") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"{path}: this is not a plan\n    delete it; the workflow writes it again") from error
-    if version > SCHEMA_VERSION:
-        raise LaterPlanError(
-            f"{path}: written by a later version of cortexdsl (schema {version})\n    update cortexdsl"
-        )
-    return dict(record)
+        raise RecordError(f"{path}: this is not a {what}\n    delete it; the workflow writes it again") from error
+    if is_later:
+        later = f"written by a later version of cortexdsl (schema {record['schema_version']})"
+        raise LaterRecordError(f"{path}: {later}\n    update cortexdsl")
+    return record
 
 
 def families_of(record: Mapping[str, Any]) -> tuple[Family, ...]:
@@ -214,15 +217,8 @@ def read_look(path: Path) -> dict[str, Any]:
     RecordError
         The file is missing or is not a look.
     """
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if record["schema_version"] > LOOK_VERSION:
-            raise RecordError(f"{path}: written by a later version of cortexdsl\n    update cortexdsl")
-        return dict(record, decided=bool(record["decided"]))
-    except OSError as error:
-        raise RecordError(f"{path}: there is no such look ({error.strerror})\n    run the experiment first") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"{path}: this is not a look\n    delete it; the workflow writes it again") from error
+    record = _read_record(path, "look", LOOK_VERSION)
+    return record | {"decided": bool(record.get("decided"))}
 
 
 def last_look(layout: Layout) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ from cortexdsl.plan.persistence.file_entries import below_root, is_log, is_page,
 from cortexdsl.plan.persistence.history import plan_changes, spec_changes
 from cortexdsl.plan.persistence.journal import Journal, read_journal
 from cortexdsl.plan.persistence.ledger import LACKS_FIRST
-from cortexdsl.plan.persistence.run_record import early_end, is_excused
+from cortexdsl.plan.persistence.run_record import early_end, removed_by
 from cortexdsl.plan.persistence.store import plan_or_empty, spec_of
 from cortexdsl.program import version_in_words
 from cortexdsl.records.tallies import read_tally
@@ -81,9 +81,10 @@ def differences(journal: Journal, paths: Iterable[str], command: str = "") -> It
     command : str
         What makes damaged files again: `cortexdsl run NAME`.
     """
-    root, excused = Path(journal.layout.root), is_excused(early_end(journal.layout))
+    root, end = Path(journal.layout.root), early_end(journal.layout)
+    is_removed = removed_by(end.unmade if end else ())
     for path in paths:
-        if excused(path):
+        if is_removed(path):
             continue
         if path not in journal.files:
             if journal.ledger.manifest_seal and is_sealed(path) and (root / path).is_file():
