@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.errors import InputError, RecordError
+from cortexdsl.errors import InputError
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.plan.persistence.store import plan_or_empty
 from cortexdsl.symlinks import opened_results
 
 RESULTS = Path("results")
@@ -43,10 +43,7 @@ class ResultsFolder:
 
     def plan(self) -> Mapping[str, Any]:
         """Return its plan.json; empty if there is none (yet, or because it holds imported transcripts)."""
-        try:
-            return read_plan(Path(self.layout.plan))
-        except RecordError:
-            return {}
+        return plan_or_empty(self.layout)
 
 
 def find_results(experiments: Sequence[str]) -> list[ResultsFolder]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -191,15 +192,9 @@ def _meanings(declaration: Declaration) -> Mapping[tuple[str, tuple[str, ...]], 
     return {(named.sub(lambda found: cells[found[0]], claim), datasets): claim for claim in declaration["claims"]}
 
 
-def _experiments(folder: Path) -> Iterator[Path]:
+def _experiments(root: Path) -> Iterator[Path]:
     """Yield every folder below that has a ledger, without searching the stages of an experiment."""
-    try:
-        below = sorted(path for path in folder.iterdir() if path.is_dir() and path.name not in STAGES)
-    except OSError:
-        return
-    for path in below:
-        if path.name.startswith("."):
-            continue
-        if (path / "ledger.jsonl").is_file():
-            yield path
-        yield from _experiments(path)
+    for folder, below, files in os.walk(root):
+        below[:] = sorted(name for name in below if name not in STAGES and not name.startswith("."))
+        if "ledger.jsonl" in files:
+            yield Path(folder)
