@@ -15,11 +15,8 @@ from cortexdsl.core.metrics import METRICS, Metric, grouped
 from cortexdsl.metrics import budgets, calibration, influence, outcome, replies, samples
 from cortexdsl.metrics.view import Measure
 
-_KNOWN: Mapping[str, Measure] = {
-    column: measure
-    for module in (outcome, replies, influence, calibration, budgets, samples)
-    for column, measure in module.MEASURES.items()
-}
+MODULES = (outcome, replies, influence, calibration, budgets, samples)
+_KNOWN: Mapping[str, Measure] = {column: measure for module in MODULES for column, measure in module.MEASURES.items()}
 
 READINGS: tuple[Literal["strict", "lenient"], ...] = ("strict", "lenient")
 """Replies are scored under both readings: columns `strict_score`, `strict_unparsed`, and so on."""

@@ -10,15 +10,15 @@ import inspect
 import random
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import get_args, get_type_hints
+from typing import get_type_hints
 
 import pandas as pd
 import pytest
 
-from cortexdsl.core import Decide, Method, Sparse, Step, Turn
+from cortexdsl.core import Method, Sparse, Step, Turn
 from cortexdsl.core.keep_rules import KEEP_RULES
 from cortexdsl.core.metrics import METRICS
-from cortexdsl.engine.decisions import decide
+from cortexdsl.engine.decisions import DECISION_RULES, decide
 from cortexdsl.language.grammar.steps import StepText
 from cortexdsl.language.protocol.loader import protocol_of
 from cortexdsl.language.reader import parse
@@ -65,7 +65,6 @@ VOTES = (("8", 0.1), ("1", 0.1), ("1", 0.1), ("5", 0.9), ("6", 0.2))
 RULES = {
     "majority": ("majority", "1"), "weighted": ("weighted", "5"), "first": ("first", "8"),
     "last": ("{last: debater}", "6"), "trimmed": ("{trimmed: 0.2}", "4"), "vote": ("{vote: confidence}", "5"),
-    "pool": ("{pool: linear}", "5"),
 }  # fmt: skip
 """For each rule how a protocol writes it, and what it decides."""
 
@@ -75,7 +74,7 @@ def method(rule: str) -> Method:
     return made(protocol_of("p", parse(text, "p.yaml")))
 
 
-@pytest.mark.parametrize("rule", get_args(get_type_hints(Decide)["rule"]))
+@pytest.mark.parametrize("rule", DECISION_RULES)
 def test_each_rule_of_decisions_can_be_written_and_decides_in_its_own_way(rule: str) -> None:
     of = method(rule)
     names = [agent.name for agent in TEAM]
@@ -85,16 +84,16 @@ def test_each_rule_of_decisions_can_be_written_and_decides_in_its_own_way(rule: 
     ]
     assert of.decide.rule == rule
     assert decide(of, turns, names, random.Random).answer == RULES[rule][1]
-    others = set(get_args(get_type_hints(Decide)["rule"])) - {rule}
+    others = DECISION_RULES.keys() - {rule}
     assert decision_in_words(of) not in {decision_in_words(method(other)) for other in others}
 
 
 @pytest.mark.parametrize("rule", KEEP_RULES)
 def test_each_keep_rule_can_be_written(rule: str) -> None:
-    written = f"{{{rule}: 1}}" if KEEP_RULES[rule].has_number else rule
+    written = f"{{{rule}: 1}}" if KEEP_RULES[rule].number else rule
     hears = step({"hears": f"{{sparse: {{weight: confidence, keep: {written}}}}}"}).hears
     assert isinstance(hears, Sparse)
-    assert (hears.keep.rule, hears.keep.number) == (rule, 1.0 if KEEP_RULES[rule].has_number else None)
+    assert (hears.keep.rule, hears.keep.number) == (rule, 1.0 if KEEP_RULES[rule].number else None)
 
 
 def test_each_function_of_a_debate_is_the_column_of_a_metric() -> None:
@@ -108,6 +107,7 @@ def test_each_function_of_a_debate_is_the_column_of_a_metric() -> None:
     }  # fmt: skip
     assert len(functions) > 30
     assert functions - columns == set()
+    assert functions <= {column for module in MODULES for column in module.MEASURES}
 
 
 def test_each_module_that_declares_a_transport_is_registered() -> None:
