@@ -174,15 +174,9 @@ def _shortened(text: str) -> str:
 
 
 SAMPLE = 3  # questions
-COLUMNS = {
-    "question": "the column with the question, in your own file or in a dataset of the hub",
-    "answer": "the column with the right answer",
-    "context": "the column with a passage",
-    "id": "the column with the question's id",
-}
-_WORDS = (*COLUMNS, "choices", "labels", "kind", "gold", "config", "revision", "delimiter", "encoding", "decimal",
-          "drop_unanswered")  # fmt: skip
 _LONGEST_PASSAGE = 600
+_KEYS = ("path", "subset", "split", "seed", "stratify")
+"""Options for a dataset of the list: a spec has them as keys."""
 
 
 def add_data_arguments(parser: VerbParser) -> None:
@@ -193,27 +187,14 @@ def add_data_arguments(parser: VerbParser) -> None:
     show = actions.add_parser("show", help="print where a dataset comes from, and how it is read and graded")
     show.add("name", "a dataset of the list")
     sample = actions.add_parser("sample", help="print some questions as agents see them, with their right answers")
-    sample.add("name", "a dataset of the list, `own` for your own file, OWNER/NAME of the hub, or a spec (FILE.yaml)")
+    sample.add("name", "a dataset of the list, or a spec (FILE.yaml) with your own file or a dataset of the hub")
     sample.add("--dataset", "with a spec: the label of a dataset (default: all datasets)")
-    sample.add("--path", "the official file or folder, or your own file", type=Path)
+    sample.add("--path", "the official file or folder", type=Path)
     sample.add("--subset", "a part of the dataset, such as a subject; repeatable", **REPEATABLE)
     sample.add("--split", "the split to use instead of the usual one")
     sample.add("--size", f"how many questions (default: {SAMPLE})", type=int)
     sample.add("--seed", "the seed of the sample and of shuffled options (default: 0)", type=int, default=0)
     sample.add("--stratify", "a field, such as subject: take one question of each value in turn")
-    for word, what in COLUMNS.items():
-        sample.add(f"--{word}", what, metavar="COLUMN")
-    choices = "the column with a list of options, or with one option; repeatable"
-    sample.add("--choices", choices, metavar="COLUMN", action="append")
-    sample.add("--labels", "with --kind labels: a possible answer; repeatable", metavar="LABEL", action="append")
-    sample.add("--kind", "the kind of answers: number, choice, yesno, expression, text, labels or free")
-    sample.add("--gold", "how the column has the answer: plain, hashes, boxed, label, ... (docs/datasets.md)")
-    sample.add("--config", "the configuration of a dataset of the hub")
-    sample.add("--revision", "the commit of a dataset of the hub")
-    sample.add("--delimiter", "the character between the cells of your own CSV file")
-    sample.add("--encoding", "the encoding of your own file, such as windows-1252")
-    sample.add("--decimal", "the decimal mark of numbers in your own answers", choices=[".", ","])
-    sample.add("--drop-unanswered", "leave out rows without an answer", **FLAG)
 
 
 def run_data(args: argparse.Namespace) -> int:
@@ -230,11 +211,9 @@ def run_data(args: argparse.Namespace) -> int:
 
 def _spec_lines(args: argparse.Namespace) -> list[DatasetLine]:
     """Load the datasets of a spec with its own settings."""
-    for word in (*_WORDS, "path", "subset", "split", "seed", "stratify"):
+    for word in _KEYS:
         if getattr(args, word):
-            raise DataError(
-                f"data sample {args.name}: --{_dashed(word)} is for a file or a dataset: a spec says it itself"
-            )
+            raise DataError(f"data sample {args.name}: --{word} is for a dataset of the list: a spec says it itself")
     spec = load_spec(args.name)
     if args.dataset is not None and args.dataset not in spec.datasets:
         raise DataError(f"{args.name}: there is no dataset {args.dataset!r}{nearest(args.dataset, spec.datasets)}")
@@ -244,41 +223,16 @@ def _spec_lines(args: argparse.Namespace) -> list[DatasetLine]:
 
 def _line(args: argparse.Namespace) -> DatasetLine:
     """Load the dataset of the arguments."""
-    dataset = _dataset(args)
-    return DatasetLine((), load(dataset), "" if dataset.size is None else f"size: {dataset.size}")
-
-
-def _dataset(args: argparse.Namespace) -> Dataset:
-    is_own, is_hub = args.name == "own", "/" in args.name
-    if is_own and args.path is None:
-        raise DataError("data sample own: no file\n    give it with --path")
     if args.dataset is not None:
         raise DataError(f"data sample {args.name}: --dataset is for a spec")
-    allowed = {"config": is_hub, "revision": not is_own, "delimiter": is_own, "encoding": is_own}
-    for word in _WORDS:
-        if getattr(args, word) and not allowed.get(word, True):
-            place = "a file of your own" if word in ("delimiter", "encoding") else "a dataset of the hub"
-            raise DataError(f"data sample {args.name}: --{_dashed(word)} is for {place}")
-    fields: dict[str, Any] = {word: value for word in (*COLUMNS, "gold") if (value := getattr(args, word))}
-    if args.choices:
-        fields["choices"] = args.choices[0] if len(args.choices) == 1 else tuple(args.choices)
-    if args.labels:
-        fields["labels"] = tuple(args.labels)
-    as_given = ("split", "size", "seed", "stratify", "kind", "config", "revision", "delimiter", "encoding", "decimal")
-    return Dataset(
-        label=args.path.stem if is_own else args.name.rpartition("/")[2],
-        name=None if is_own or is_hub else args.name,
+    dataset = Dataset(
+        label=args.name,
+        name=args.name,
         path=str(args.path.absolute()) if args.path else None,
-        hub=args.name if is_hub else None,
         subset=tuple(args.subset),
-        fields=fields,
-        drop_unanswered=args.drop_unanswered,
-        **{word: getattr(args, word) for word in as_given},
+        **{word: getattr(args, word) for word in ("split", "size", "seed", "stratify")},
     )
-
-
-def _dashed(word: str) -> str:
-    return word.replace("_", "-")
+    return DatasetLine((), load(dataset), "" if dataset.size is None else f"size: {dataset.size}")
 
 
 def _table() -> str:

@@ -136,20 +136,6 @@ def sampled(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_columns_of_a_file_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    said = sampled(capsys, "own", "--path", "a.csv", "--answer", "Gold answer", "--size", "2")
-    assert said.startswith("a.csv: 30 rows, 2 used (size: 2), answers are numbers, gold column 'Gold answer'")
-    assert said.count("gold: ") == 2
-
-
-def test_choices_are_columns_and_other_words_are_given_as_in_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("b.csv").write_bytes("Frage,A,B,Lösung\nWo?,Rom,Köln,B\n".encode("cp1252"))
-    arguments = ["--path", "b.csv", "--question", "Frage", "--answer", "Lösung", "--choices", "A", "--choices", "B"]
-    said = sampled(capsys, "own", *arguments, "--encoding", "windows-1252")
-    assert "(B) Köln" in said
-    assert "gold: B" in said
-
-
 def test_the_datasets_of_a_spec_are_sampled(capsys: pytest.CaptureFixture[str]) -> None:
     Path("second.yaml").write_text("extends: first.yaml\ndataset: {file: a.csv, answer: Gold answer, size: 9}\n")
     said = sampled(capsys, "second.yaml")
@@ -157,19 +143,12 @@ def test_the_datasets_of_a_spec_are_sampled(capsys: pytest.CaptureFixture[str]) 
     assert said.count("gold: ") == 3
 
 
-def test_a_dataset_of_the_hub_is_sampled_by_its_id(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fake_hub(monkeypatch, {("somebody/sums", None): [{"q": "1+1?", "answer": "2"}]})
-    assert "1+1?" in sampled(capsys, "somebody/sums", "--question", "q", "--size", "1")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["own"], "no file\n    give it with --path"),
-        (["second.yaml", "--answer", "x"], "--answer is for a file or a dataset: a spec says it itself"),
-        (["gsm8k", "--delimiter", ";"], "--delimiter is for a file of your own"),
+        (["own"], "no dataset 'own'"),
+        (["second.yaml", "--split", "x"], "--split is for a dataset of the list: a spec says it itself"),
+        (["gsm8k", "--dataset", "x"], "--dataset is for a spec"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(
