@@ -87,36 +87,28 @@ def plan_facts(plan: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _facts(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for word in ("seed", "replicates"):
-        if word in plan:
-            yield word, _text(plan[word])
+    questions = plan.get("questions") or {}
+    groups: dict[str, Mapping[str, Any]] = {"": {word: plan[word] for word in ("seed", "replicates") if word in plan}}
     for label, facts in (plan.get("datasets") or {}).items():
-        ids = (plan.get("questions") or {}).get(label) or ()
-        yield f"dataset {label}: questions", _text(len(ids))
-        yield from (
-            (f"dataset {label}: {word}", _text(facts.get(word))) for word in ("name", "kind", "metric", "digest")
-        )
+        known = {word: facts.get(word) for word in ("name", "kind", "metric", "digest")}
+        groups[f"dataset {label}"] = {"questions": len(questions.get(label) or ()), **known}
     for agent in plan.get("agents") or ():
-        where = f"agent {agent.get('name')}"
-        yield f"{where}: model", _text(agent.get("model"))
-        yield f"{where}: persona", _text(agent.get("persona"))
-        yield from ((f"{where}: {word}", _text(value)) for word, value in sorted((agent.get("options") or {}).items()))
+        options = dict(sorted((agent.get("options") or {}).items()))
+        groups[f"agent {agent.get('name')}"] = {word: agent.get(word) for word in ("model", "persona")} | options
     for cell in plan.get("cells") or ():
-        where = f"cell {cell.get('cell')}"
-        yield f"{where}: protocol", _text(cell.get("protocol"))
-        yield f"{where}: agents", _text(cell.get("agents"))
-        yield from ((f"{where}: {word}", _text(value)) for word, value in sorted((cell.get("settings") or {}).items()))
-        yield f"{where}: all of it (digest)", _text(cell.get("digest"))
+        known = {word: cell.get(word) for word in ("protocol", "agents")}
+        settings = dict(sorted((cell.get("settings") or {}).items()))
+        groups[f"cell {cell.get('cell')}"] = known | settings | {"all of it (digest)": cell.get("digest")}
     for family in plan.get("families") or ():
-        yield (
-            f"family {family.get('name')}",
-            (f"{_text(family.get('compare'))} against {family.get('to')} ({family.get('correction')})"),
-        )
+        compared = f"{_text(family.get('compare'))} against {family.get('to')} ({family.get('correction')})"
+        yield f"family {family.get('name')}", compared
+    for word, name in (("analysis", "analysis"), ("limits", "limit")):
+        groups[name] = dict(sorted((plan.get(word) or {}).items()))
     yield from ((f"claim {claim}", "declared") for claim in plan.get("hypotheses") or ())
-    yield from ((f"analysis: {word}", _text(value)) for word, value in sorted((plan.get("analysis") or {}).items()))
-    yield from ((f"limit: {word}", _text(value)) for word, value in sorted((plan.get("limits") or {}).items()))
     if plan.get("stopping"):
         yield "early stopping", _text(plan["stopping"])
+    for where, facts in groups.items():
+        yield from ((f"{where}: {word}" if where else word, _text(value)) for word, value in facts.items())
 
 
 def _text(value: Any) -> str:

@@ -8,7 +8,7 @@ import gzip
 import hmac
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,20 @@ _REPORT = {".html": "text/html", ".svg": "image/svg+xml", ".png": "image/png", "
            ".csv": "text/csv", ".md": "text/plain", ".tex": "text/plain"}  # fmt: skip
 
 
+_DEBATE = "{debate:\\d{1,18}}.json"
+_PAGES: Mapping[str, Callable[[OpenExperiment, web.Request], Any]] = {
+    "experiment.json": lambda experiment, request: experiment.overview(),
+    "progress.json": lambda experiment, request: experiment.progress(),
+    "search.json": lambda experiment, request: experiment.search(request.query.get("text", "")),
+    "question.json": lambda experiment, request: json.dumps(
+        experiment.question(request.query.get("dataset", ""), request.query.get("question", ""))
+    ).encode(),
+    f"debates/{_DEBATE}": lambda experiment, request: experiment.debate(int(request.match_info["debate"])),
+    f"calls/{_DEBATE}": lambda experiment, request: experiment.calls(int(request.match_info["debate"])),
+}
+"""What an experiment answers, by the end of the address; None if there is no such debate."""
+
+
 class Explorer:
     """The experiments of a server, and its responses.
 
@@ -145,16 +159,10 @@ class Explorer:
         app.router.add_get("/{name:app\\.(?:js|css)}", self._built)
         app.router.add_get("/favicon.ico", self._no_icon)
         app.router.add_get("/data/experiments.json", self._names)
-        for path, answer in (
-            ("experiment.json", self._overview),
-            ("progress.json", self._progress),
-            ("table.json", self._table),
-            ("search.json", self._search),
-            ("question.json", self._question),
-            ("debates/{debate:\\d{1,18}}.json", self._debate),
-            ("calls/{debate:\\d{1,18}}.json", self._calls),
-        ):
-            app.router.add_get(f"/data/x/{{number:\\d{{1,6}}}}/{path}", answer)
+        inside = "/data/x/{number:\\d{1,6}}"
+        app.router.add_get(f"{inside}/table.json", self._table)
+        for path, of in _PAGES.items():
+            app.router.add_get(f"{inside}/{path}", partial(self._data, of))
         app.router.add_get("/report/{path:.+}", self._report)
         app.cleanup_ctx.append(self._update_indexes)
         return app
@@ -197,33 +205,17 @@ class Explorer:
         names = [experiment.place.name for experiment in self.experiments]
         return _answer(json.dumps({"experiments": names, "is_static": False}).encode())
 
-    async def _overview(self, request: web.Request) -> web.StreamResponse:
-        return _answer(await asyncio.to_thread(self._experiment(request).overview))
-
-    async def _progress(self, request: web.Request) -> web.StreamResponse:
-        return _answer(await asyncio.to_thread(self._experiment(request).progress))
+    async def _data(self, of: Callable[[OpenExperiment, web.Request], Any], request: web.Request) -> web.StreamResponse:
+        value = await asyncio.to_thread(of, self._experiment(request), request)
+        if value is None:
+            raise web.HTTPNotFound(text="no such debate; it may have been replaced by a newer one\n")
+        return _answer(value if isinstance(value, bytes) else json.dumps(value, separators=(",", ":")).encode())
 
     async def _table(self, request: web.Request) -> web.StreamResponse:
         _, packed = await asyncio.to_thread(self._experiment(request).table)
         if "gzip" not in request.headers.get("Accept-Encoding", ""):
             return _answer(await asyncio.to_thread(gzip.decompress, packed))
         return web.Response(body=packed, content_type="application/json", headers={"Content-Encoding": "gzip"})
-
-    async def _search(self, request: web.Request) -> web.StreamResponse:
-        numbers = await asyncio.to_thread(self._experiment(request).search, request.query.get("text", ""))
-        return _answer(json.dumps(numbers, separators=(",", ":")).encode())
-
-    async def _question(self, request: web.Request) -> web.StreamResponse:
-        key = request.query.get("dataset", ""), request.query.get("question", "")
-        return _answer(json.dumps(await asyncio.to_thread(self._experiment(request).question, *key)).encode())
-
-    async def _debate(self, request: web.Request) -> web.StreamResponse:
-        number = int(request.match_info["debate"])
-        return _answer_if_any(await asyncio.to_thread(self._experiment(request).debate, number))
-
-    async def _calls(self, request: web.Request) -> web.StreamResponse:
-        number = int(request.match_info["debate"])
-        return _answer_if_any(await asyncio.to_thread(self._experiment(request).calls, number))
 
     async def _report(self, request: web.Request) -> web.StreamResponse:
         """Return a file of a report. Its link to `view.html` is the explorer."""
@@ -263,12 +255,6 @@ def page_below(depth: int) -> str:
 
 def _page_below(depth: int) -> web.Response:
     return web.Response(text=page_below(depth), content_type="text/html")
-
-
-def _answer_if_any(value: Any) -> web.Response:
-    if value is None:
-        raise web.HTTPNotFound(text="no such debate; it may have been replaced by a newer one\n")
-    return _answer(json.dumps(value, separators=(",", ":")).encode())
 
 
 def _answer(body: bytes) -> web.Response:
