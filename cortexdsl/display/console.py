@@ -22,14 +22,12 @@ from rich.text import Text
 from cortexdsl.display.progress import CellProgress, RunProgress, WatchedRun
 from cortexdsl.display.wording import (
     duration,
-    failed_calls,
     has_many_datasets,
     in_a_line,
     money,
     name_of,
     pace,
     paused_line,
-    retried_calls,
     short,
     trouble,
     waves_on_their_way,
@@ -121,10 +119,8 @@ def _notes(shown: RunProgress, rows: Sequence[CellProgress]) -> list[Text]:
     if paused := paused_line(shown):
         notes.append(Text(paused, style="yellow"))
     notes += [Text(line) for line in waves_on_their_way(shown)]
-    if retried := retried_calls(shown.all.spent):
-        notes.append(Text(retried, style="dim"))
-    if failed := failed_calls(shown):
-        notes.append(Text(failed, style="red"))
+    if wrong := trouble(shown.all.spent):
+        notes.append(Text(f"calls: {wrong}", style="red" if shown.all.spent.calls.get("failed") else "dim"))
     return notes
 
 

@@ -12,7 +12,6 @@ from cortexdsl.records.tallies import TallySum
 
 MOST_KINDS = 3  # of failures or retries, named in one line
 MOST_WAVES = 3  # batches on their way, with a line of their own
-MOST_CELLS = 3  # with failed calls, named in one line
 
 
 def short(number: float) -> str:
@@ -59,47 +58,15 @@ def pace(row: CellProgress) -> str:
 
 def trouble(spent: TallySum) -> str:
     """Return how many calls failed and how many were retried, by kind, the most frequent first."""
-    parts = []
-    failed, retried = spent.calls.get("failed", 0), spent.calls.get("retried", 0)
-    if failed:
-        parts.append(f"{failed:,} failed{_kinds(spent.failures)}")
-    if retried:
-        parts.append(f"{retried:,} retried{_kinds(spent.retries)}")
-    return ", ".join(parts)
-
-
-def retried_calls(spent: TallySum) -> str:
-    """Return how many calls were retried, and why; empty if none was."""
-    kinds = ", ".join(f"{kind.replace('_', ' ')} {number:,}" for kind, number in _most_frequent(spent.retries))
-    return _calls(spent.calls.get("retried", 0), "retried", kinds)
-
-
-def failed_calls(shown: RunProgress) -> str:
-    """Return how many calls failed, in which cells, and why; empty if none did."""
-    failed = shown.all.spent.calls.get("failed", 0)
-    many = has_many_datasets(shown)
-    cells = [
-        f"{name_of(row, many_datasets=many)} {row.spent.calls['failed']:,}{_kinds(row.spent.failures)}"
-        for row in sorted(shown.rows, key=lambda row: -row.spent.calls.get("failed", 0))
-        if row.spent.calls.get("failed")
-    ]
-    more = [f"{len(cells) - MOST_CELLS} more cells"] if len(cells) > MOST_CELLS else []
-    return _calls(failed, "failed", ", ".join([*cells[:MOST_CELLS], *more]))
-
-
-def _calls(number: int, outcome: str, details: str) -> str:
-    if not number:
-        return ""
-    return f"{number:,} {'call' if number == 1 else 'calls'} {outcome}{f': {details}' if details else ''}"
-
-
-def _most_frequent(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(((kind, number) for kind, number in counts.items() if number), key=lambda each: (-each[1], each[0]))
+    counts = (("failed", spent.failures), ("retried", spent.retries))
+    return ", ".join(
+        f"{number:,} {outcome}{_kinds(kinds)}" for outcome, kinds in counts if (number := spent.calls.get(outcome, 0))
+    )
 
 
 def _kinds(counts: Mapping[str, int]) -> str:
-    known = _most_frequent(counts)
-    named = [kind.replace("_", " ") if len(known) == 1 else f"{kind.replace('_', ' ')} {n:,}" for kind, n in known]
+    known = sorted((-number, kind.replace("_", " ")) for kind, number in counts.items() if number)
+    named = [kind if len(known) == 1 else f"{kind} {-number:,}" for number, kind in known]
     more = [f"{len(named) - MOST_KINDS} more kinds"] if len(named) > MOST_KINDS else []
     return f" ({', '.join([*named[:MOST_KINDS], *more])})" if named else ""
 

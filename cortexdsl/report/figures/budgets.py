@@ -73,10 +73,7 @@ def cost_figure(data: ReportData) -> Drawing | None:
         explain(canvas, sheet)
 
     every = [point for points in panels.values() for point in points]
-    caption = (
-        f"{words.title} against what it costs: up and to the left is better. The dashed line joins the cells that no "
-        "other cell beats on both."
-    )
+    caption = f"{words.title} against costs. The dashed line joins the cells that no other cell beats on both."
     if any(point.is_sure for point in every):
         caption += f" A dark rim: on that front in at least {SURE:.0%} of bootstrap samples of questions."
     if any(point.name.point for point in every):

@@ -47,9 +47,8 @@ def rounds_figure(data: ReportData) -> Drawing | None:
         explain(canvas, sheet)
 
     caption = (
-        "Accuracy of the vote, and the share of debates whose agents all agree, after each round. A debate that has "
-        "ended keeps its last state. Round 0 is the vote of the openings, which debate must beat; a dashed line is a "
-        "method without rounds."
+        "Accuracy of the vote, and share of debates whose agents all agree, after each round; a debate that has ended "
+        "keeps its last state. Round 0 is the opening. Dashed: a method without rounds."
     )
     if any(one.point for one in names):
         caption += " Thin lines are grid points of the method in the same colour."
@@ -102,8 +101,5 @@ def learning_figure(phases: Sequence[LearnedPhase]) -> Drawing | None:
         for axes in grid[-1]:
             axes.set_xlabel("Epoch")
 
-    caption = (
-        "Learning on questions that are kept for validation: the loss, and the share of pairs whose better reply has "
-        "gained more than the worse one. The first point is before the first step."
-    )
+    caption = "On questions kept for validation: the loss, and the share of pairs whose better reply has gained more."
     return draw_figure("learning", caption, lambda sheet: 4.2 if sheet.is_column else 2.6, draw)

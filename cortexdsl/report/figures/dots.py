@@ -99,9 +99,8 @@ def differences_figure(data: ReportData) -> Drawing | None:
     plot = _Plot(shown, labels, words.kind, f"{words.title}: difference", zero=True)
     unit = " in percentage points" if words.kind == "share" else ""
     caption = (
-        f"Difference in {words.noun}{unit} of each cell from its reference, with its 95{THIN}% interval, adjusted as "
-        "the p-values of its family are: to the right of the line the cell is higher. Filled: significant after "
-        "correction within its family."
+        f"Difference in {words.noun}{unit} of each cell from its reference, with its adjusted 95{THIN}% interval. "
+        "Filled: significant after correction within its family."
         + (" Exploratory comparisons are among them." if any(row.exploratory for row in rows) else "")
     ) + _left_out(len({_key(row) for row in rows} - labels.keys()))
     return draw_figure("differences", caption, plot.height, plot.draw)
@@ -208,8 +207,8 @@ def grid_figure(data: ReportData, levels: Sequence[AxisLevel]) -> Drawing | None
     labels = dict(list(labels.items())[:MANY])
     plot = _Plot({"grid": dots}, labels, how.kind, "Against other values", zero=True)
     caption = (
-        f"What each axis of the grid does to {how.noun}: each value, averaged over all other axes, against the axis's "
-        f"other values, with its 95{THIN}% interval (paired by question, not corrected)."
+        f"What each value of an axis does to {how.noun}, in the mean over all other axes, against the axis's other "
+        f"values, with its 95{THIN}% interval (not corrected)."
     ) + _left_out(len(levels) - len(labels))
     return draw_figure("grid", caption, plot.height, plot.draw)
 

@@ -122,7 +122,6 @@ def samples_figure(data: ReportData) -> Drawing | None:
 
     caption = (
         "What k samples of a question give: the chance that one is right (pass@k), the score of their vote "
-        "(majority@k), and the chance that all are right (pass^k). Questions with fewer than k samples are left out, "
-        "which n_questions in metrics.csv counts."
+        "(majority@k), the chance that all are right (pass^k); questions with fewer samples are left out."
     )
     return draw_figure("samples", caption, lambda sheet: 6.0 if sheet.is_column else 2.6, draw)

@@ -83,9 +83,8 @@ def confidence_figure(data: ReportData) -> Drawing | None:
         _legend(canvas, series, set(sources.values()))
 
     caption = (
-        "How often an answer was right, by the confidence that came with it: as the agent stated it, "
-        f"{'as it was measured, ' if sources else ''}and as the method used it. On the dashed line confidence is what "
-        "it says; below it, agents are overconfident. The area of a mark is its share of answers."
+        f"How often an answer was right, by its confidence: stated, {'measured, ' if sources else ''}and as the method "
+        "used it. Below the dashed line agents are overconfident. The area of a mark is its share of answers."
     )
     if sources:
         caption += " A line is drawn after the source that its cell goes by: whole where that is what agents state."

@@ -24,10 +24,7 @@ def match_table(data: ReportData) -> Table | None:
         value("Budget of", "budget", number),
         measure("Ratio", ("ratio", "ci_low", "ci_high"), "number"),
     ]
-    note = (
-        "Ratio: mean spending of the cell over that of the cell that it is matched to, on the same questions. A ratio "
-        f"without an interval is the same for every question. {unmatched_line(data)}"
-    )
+    note = f"Ratio: mean spending of the cell over that of the cell that it is matched to. {unmatched_line(data)}"
     caption = f"How matched budgets were met: means over questions, ratios with 95{THIN}% intervals."
     return tabulate(MATCHES, caption, fields, data.matches, note.strip())
 

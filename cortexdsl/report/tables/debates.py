@@ -97,9 +97,8 @@ def agent_table(data: ReportData) -> Iterator[Table]:
         "Each agent: accuracy of its opening and of its last answer, edges a debate, and how often it conforms.",
         fields,
         sorted(data.agents, key=lambda row: data.rank(row.cell)),
-        "Hears and is heard: kept edges, over all rounds. Conformity: how often an agent that hears a majority against "
-        "its own answer takes that majority's answer. Influence: of its answers that another heard and did not share, "
-        "the share that was taken over; for right and wrong ones apart among the metrics.",
+        "Hears, is heard: kept edges, over all rounds. Conformity: how often an agent takes the answer of a majority "
+        "against its own. Influence: the share of its answers, heard and not shared, that was taken over.",
     )
 
 
@@ -108,11 +107,7 @@ def persuasion_table(folder: Path, data: ReportData) -> Table | None:
     rows = list(read_frame(Path(Layout(str(folder)).table(PERSUASION)), PersuasionRow))
     if not rows:
         return None
-    note = (
-        "How often a listener adopted the speaker's answer, of the times that it heard a different one before it "
-        "answered again. Right ones: the answer heard was right and its own was wrong; wrong ones: the opposite. If "
-        "several said the same, each counts."
-    )
+    note = "Right ones: the answer heard was right, and the listener's own was wrong; wrong ones: the opposite."
     if len(rows) > MOST:
         grid = {str(cell["cell"]) for cell in data.plan.get("cells", ()) if cell.get("axes")}
         shown = [row for row in rows if row.cell not in grid]
@@ -167,8 +162,8 @@ def calibration_table(folder: Path, data: ReportData) -> Table | None:
         "How sure agents were and how often they were right, over all answers: by where the confidence came from.",
         fields,
         sorted(rows, key=lambda row: data.rank(row.cell)),
-        "Stated: what the reply says. Logprob, consistency, verifier: what the method measured in its place, before "
-        "recalibration. Recalibrated: what the debate used. Brier score and ECE (calibration error): lower is better.",
+        "Stated: what the reply says. Logprob, consistency, verifier: what the method measured. Recalibrated: what the "
+        "debate used. Brier score and ECE (calibration error): lower is better.",
     )
 
 
@@ -194,8 +189,7 @@ def agreement_table(folder: Path) -> Table | None:
         "What the judging model said of each different answer, beside exact match.",
         fields,
         rows,
-        "Shares are of the answers whose judgement could be read; an unreadable one scores 0. "
-        "Kappa: Cohen's, agreement beyond chance. The judge was told the reference answers; no debater heard it.",
+        "Shares of the answers whose judgement could be read; an unreadable one scores 0. Kappa: Cohen's.",
     )
 
 

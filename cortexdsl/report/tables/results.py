@@ -187,10 +187,7 @@ def spread_table(data: ReportData) -> Table | None:
         f"Where the spread of {wording(metric).noun} comes from: standard deviations between questions, between "
         f"wordings or teams, and between replicates of one question, with 95{THIN}% intervals for such questions."
     )
-    note = (
-        "Correlation: the share of the variance of one debate that belongs to its question. If it is low, replicates "
-        "are worth almost as much as questions; if it is high, they add little."
-    )
+    note = "Correlation: the share of the variance that belongs to questions; if it is high, replicates add little."
     return tabulate("spread", caption, fields, spreads, note)
 
 

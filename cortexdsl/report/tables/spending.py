@@ -142,9 +142,8 @@ def _spending_table(by_cell: Mapping[str, TallySum], total: TallySum) -> Table:
         ),
     ]
     note = (
-        "Calls that were sent to a model, over all runs; a shared call of the debates had been sent by another job. "
-        "Failed calls are data, retried attempts were made again. Job time adds up jobs that ran at once. "
-        "Other jobs: a judge, a knowledge pool, cells of earlier plans."
+        "Calls of all runs; another job had sent the shared ones. Job time adds up jobs that ran at once. Other jobs: "
+        "a judge, a knowledge pool, cells of earlier plans."
     )
     if any(_dollars(own).text == SHARED for _, own in rows):
         note += " Shared, of dollars: other cells asked, and paid for, all the calls of this one."
@@ -316,10 +315,8 @@ def servers_table(starts: Sequence[ServerRun]) -> Table | None:
         ),
     ]
     note = (
-        "As the servers counted while the run asked them. Prefix cache: prompt tokens that an earlier prompt had begun "
-        "with, and that were not worked out again. Busy: the time in which something was in work, looked at once "
-        "a second; at once: requests in work meanwhile, in the mean. Seeds: whether one seed gave one reply, asked "
-        "twice with nothing else in work, and then with as many calls at once as the experiment may send."
+        "As the servers counted. Prefix cache: prompt tokens that were not computed again. Busy: time with requests in "
+        "work; at once: their mean number. Seeds: whether one seed gave one reply, alone and under load."
     )
     if not all(one.is_own for one in starts):
         note += " A server that ran elsewhere may have worked for others meanwhile."
@@ -386,8 +383,5 @@ def savings_table(used: DebateUsage, sent: TallySum, starts: Sequence[ServerRun]
             of=lambda row: row[2] / tokens if row[2] is not None and tokens else None,
         ),
     ]
-    note = (
-        "Cells that begin alike ask the same, and a call is sent once: the reply is every cell's. Prompts that begin "
-        "alike are worked out once by a server with a prefix cache. Both change what a run costs, and no reply."
-    )
+    note = "Equal calls of several cells are sent once; a server with a prefix cache computes equal beginnings once."
     return tabulate("savings", "What of the prompts was not sent, or not worked out again.", fields, rows, note)

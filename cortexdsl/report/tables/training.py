@@ -142,10 +142,8 @@ def learning_table(phases: Sequence[LearnedPhase]) -> Table | None:
         value("Processor time", "processor_seconds", _duration, of=lambda phase: phase.seconds),
     ]
     note = (
-        "Replies and pairs are of the questions for learning. A pair has two replies whose values differ by the "
-        "threshold; the guided one is better in pairs guided right, the natural one in pairs guided wrong. Learned: "
-        "examples that training has read. Loss, and the share of pairs whose better reply gained more than the worse "
-        "one, are of the questions kept for validation."
+        "A pair has two replies whose values differ by the threshold; the guided one is better in pairs guided right. "
+        "Learned: examples that training has read. Loss and preferred: on the questions kept for validation."
     )
     return tabulate(LEARNING, "Learning from debates.", fields, phases, note)
 
@@ -174,9 +172,7 @@ def kept_table(phases: Sequence[LearnedPhase]) -> Table | None:
         *(count(_COUNTS[kind], kind, _of_pairs(kind)) for kind in kinds),
     ]  # fmt: skip
     note = (
-        "Guided right: the reply that was guided to the right answer is preferred to the natural one; guided wrong: "
-        "the natural one to that guided to a wrong answer. All others make no pair: no difference of values reaches "
-        "the threshold, both say the same, the better one was cut at its limit, a call brought no reply. To imitate: "
-        "natural replies after which every roll-out ended right."
+        "Guided right: the reply guided to the right answer is preferred to the natural one; guided wrong: the natural "
+        "one is preferred. The others make no pair. To imitate: natural replies after which every roll-out ended right."
     )
     return tabulate(KEPT, "Replies that made preference pairs, and why the others made none.", fields, rows, note)

@@ -74,8 +74,6 @@ def _effect_table(rows: Sequence[EffectRow]) -> Table | None:
     ]
     note = (
         "Debates branched from their own records with one thing left out and the same draws: the effect is a paired "
-        "difference by question, with its own 95% interval, above 0 where there is more with it. Effects "
-        "asked for after the run are a family of their own, as is each metric. These debates are not results of their "
-        "cell."
+        "difference, above 0 if there is more with it. Effects asked for after the run are a family of their own."
     )
     return tabulate(EFFECTS, "What leaving something out changes.", fields, rows, note)
