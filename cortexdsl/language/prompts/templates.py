@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from linecache import getline
 from pathlib import Path
@@ -16,6 +15,7 @@ from traceback import extract_tb
 from typing import Any
 
 from jinja2 import (
+    BaseLoader,
     ChainableUndefined,
     Template,
     TemplateError,
@@ -27,8 +27,11 @@ from jinja2.exceptions import SecurityError
 
 from cortexdsl.core import Message, Question
 from cortexdsl.errors import Problem, SpecError, nearest
-from cortexdsl.language.prompts.bounds import MOST_CHARACTERS, WorkBudget
+from cortexdsl.language.prompts.limits import exceeded_limit
 from cortexdsl.language.prompts.sandbox import Sandbox, TemplateFacts, template_facts
+
+MOST_CHARACTERS = 10_000_000
+"""Limit of a rendered prompt."""
 
 MOST_RENDERED = 1 << 24
 """Most characters in the cache of renderings."""
@@ -109,6 +112,7 @@ class Templates:
         self._uses: dict[str, frozenset[str] | None] = {}
         self._names: dict[str, tuple[str, ...] | None] = {}
         self._renderings = Renderings()
+        self._within_limits: dict[str, tuple[Problem, ...]] = {}
 
     def render(self, prompt: str, variables: Mapping[str, Any]) -> tuple[Message, ...]:
         """Render a prompt to the messages of a call: a system message if the speaker has a persona, and the prompt.
@@ -146,7 +150,7 @@ class Templates:
         return text
 
     def prepare(self, prompts: Iterable[str]) -> None:
-        """Compile templates, as their first rendering does.
+        """Compile templates that were rendered before, for the plan: they need no limits again.
 
         Raises
         ------
@@ -155,7 +159,7 @@ class Templates:
         """
         for prompt in (SYSTEM, *prompts):
             self._load(prompt)
-            self._environment.flat(prompt)
+            self._within_limits[prompt] = ()
             if prompt not in self._names:
                 self._names[prompt] = self._used(prompt)
 
@@ -169,16 +173,12 @@ class Templates:
 
     def _rendered(self, prompt: str, variables: Mapping[str, Any]) -> str:
         template = self._load(prompt)
-        flat = self._environment.flat(prompt)
-        if flat is not None:
-            with (
-                suppress(*_FAULTS, RecursionError),
-                WorkBudget(),
-            ):  # rendered again as written, for the position of the error
-                return render_text(flat, variables)
+        if prompt not in self._within_limits:
+            self._within_limits[prompt] = tuple(self._exceeded(prompt, variables))
+        if self._within_limits[prompt]:
+            raise SpecError(self._within_limits[prompt])
         try:
-            with WorkBudget():
-                return render_text(template, variables)
+            return render_text(template, variables)
         except TemplateSyntaxError as error:  # in what it includes
             raise _malformed(prompt, error) from error
         except TemplateNotFound as error:
@@ -192,6 +192,26 @@ class Templates:
             what = f"the template cannot be rendered: {error}"
             raise SpecError([Problem(_line(error) or self.path(prompt), what, "mend the template")]) from error
 
+    def _exceeded(self, prompt: str, variables: Mapping[str, Any]) -> Iterator[Problem]:
+        """Yield the problem of a template whose first rendering exceeds a limit; shipped ones are not tried."""
+        if self._is_shipped(prompt):
+            return
+        exceeded = exceeded_limit(lambda: render_text(self._load(prompt), variables), _line)
+        if exceeded is not None:
+            where, what = exceeded
+            what, remedy = f"the template cannot be rendered: {what}", "make its loops and texts shorter"
+            yield Problem(where or f"{self.path(prompt)}:1:1", what, remedy)
+
+    def _is_shipped(self, prompt: str) -> bool:
+        """Return whether a template and all that it includes are files of this package."""
+        try:
+            names = self._included(prompt)
+        except SpecError:  # in a part that may never be rendered
+            return False
+        root = shipped_prompts()
+        files = [Path(self._loader.get_source(self._environment, name)[1]) for name in names]
+        return self.uses(prompt) is not None and all(file.is_relative_to(root) for file in files)
+
     def _undefined(self, prompt: str, variables: Mapping[str, Any], error: UndefinedError) -> list[Problem]:
         """Return the variables that the step does not have, by rendering again with those found so far."""
         problems: dict[str, Problem] = {}
@@ -201,8 +221,7 @@ class Templates:
             problems[name] = _unknown(name, _line(error) or f"{self.path(prompt)}:1:1", variables)
             found[name] = ChainableUndefined(name=name)
             try:
-                with WorkBudget():
-                    render_text(self._load(prompt), found)
+                render_text(self._load(prompt), found)
             except UndefinedError as another:
                 error = another
             except (*_FAULTS, RecursionError):
@@ -306,8 +325,12 @@ class Templates:
 
     def _source(self, name: str) -> str:
         self._load(name)  # for its clearer errors
+        return self._loader.get_source(self._environment, name)[0]
+
+    @property
+    def _loader(self) -> BaseLoader:
         assert self._environment.loader is not None
-        return self._environment.loader.get_source(self._environment, name)[0]
+        return self._environment.loader
 
     def single_braces(self, prompt: str) -> list[Problem]:
         """Return warnings about `{name}`, which Jinja sends as written and may be meant as `{{ name }}`."""
@@ -362,7 +385,7 @@ def _malformed(prompt: str, error: TemplateSyntaxError) -> SpecError:
 def _line(error: BaseException) -> str:
     """Return the line of a template that raised an error, from the traceback."""
     frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename.endswith(".j2")]
-    return f"{_shown(Path(frames[-1].filename))}:{frames[-1].lineno}:1" if frames else ""
+    return f"{_shown(Path(frames[-1].filename))}:{frames[-1].lineno or 1}:1" if frames else ""
 
 
 def _shown(path: Path) -> str:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from jinja2.exceptions import SecurityError, TemplateAssertionError, TemplateError
 
 from cortexdsl.errors import SpecError
-from cortexdsl.language.prompts.bounds import WorkBudget
-from cortexdsl.language.prompts.sandbox import Sandbox
-from cortexdsl.language.prompts.templates import Templates, render_text
+from cortexdsl.language.prompts import limits, templates
+from cortexdsl.language.prompts.templates import Templates
 
 LOOP = "{% for i in range(99999) %}"
 END = "{% endfor %}"
 LONG = "{% set s = 'ab\n' * 3000000 %}"
-SANDBOX = Sandbox([])
+DOUBLED = "{% set n = namespace(a=['x'] * 99) %}{% for i in range(40) %}{% set n.a = [n.a, n.a] %}{% endfor %}"
 
 
-def rendered(text: str) -> str:
-    with WorkBudget():
-        return render_text(SANDBOX.from_string(text), {})
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of these templates use all the time that they get."""
+    monkeypatch.setattr(limits, "SECONDS", 0.3)
+
+
+def rendered(folder: Path, text: str) -> str:
+    (folder / "bad.j2").write_text(text, encoding="utf-8")
+    return Templates([folder]).text("bad.j2", {})
 
 
 @pytest.mark.parametrize(
@@ -45,18 +53,34 @@ def rendered(text: str) -> str:
         "{{ ('%99999d' * 100000) % (1,) }}",
         "{{ '%*d' % (999999999, 1) }}",
         "{{ '{0:{1}}'.format('x', '999999999') }}",
-        "{{ 2.5|round(99999999) }}",
         "{{ [[1], [2]]|sum(start=[]) }}",
-        "{% set n = namespace(a=['x'] * 99) %}{% for i in range(40) %}{% set n.a = [n.a, n.a] %}{% endfor %}{{ n.a }}",
-        "{% set n = namespace(a=['x'] * 99) %}{% for i in range(40) %}{% set n.a = [n.a, n.a] %}{% endfor %}{{ n }}",
+        DOUBLED + "{{ n.a }}",
+        DOUBLED + "{{ n.a|string }}",
+        DOUBLED + "{{ n }}",
         "{{ (1).to_bytes(10 ** 12, 'big')|length }}",
         "{{ (1).from_bytes([255] * 900000, 'big') // (1).from_bytes([254] * 450000, 'big') }}",
+        "{% autoescape 10 ** (10 ** 8) %}{{ 10 ** (10 ** 8) }}{% endautoescape %}",
     ],
 )
-def test_what_would_not_end_is_refused(text: str) -> None:
-    """Each took minutes or gigabytes before; the slowest takes a fraction of a second to be refused."""
-    with pytest.raises((SecurityError, TemplateAssertionError)):  # and no mistake of the template
-        rendered(text)
+def test_what_would_not_end_is_refused(tmp_path: Path, text: str) -> None:
+    """Each takes minutes or gigabytes without limits, or is no text."""
+    with pytest.raises(SpecError, match=r"bad\.j2(:\d+:1)?: the template cannot be rendered") as caught:
+        rendered(tmp_path, text)
+    assert "\n    " in str(caught.value)  # the remedy
+
+
+def test_a_template_at_its_limit_is_named_with_its_line(tmp_path: Path) -> None:
+    """By the line that was rendered when the time was over, also in a part, and each time at once."""
+    (tmp_path / "part.j2").write_text(f"first\n{LOOP}\n{LOOP}{{% set x = 1 %}}{END}\n{END}")
+    (tmp_path / "bad.j2").write_text("{% include 'part.j2' %}")
+    prompts = Templates([tmp_path])
+    for _ in range(50):
+        with pytest.raises(SpecError, match=r"part\.j2:[23]:1: .* it does too much: more than 0\.3 seconds of proc"):
+            prompts.text("bad.j2", {})
+
+
+def test_what_only_looks_endless_is_rendered(tmp_path: Path) -> None:
+    assert rendered(tmp_path, "{{ 2.5|round(99999999) }} {{ 'x'|urlize }}") == "2.5 x"
 
 
 @pytest.mark.timeout(20)
@@ -70,12 +94,32 @@ def test_parts_that_double_are_refused(tmp_path: Path) -> None:
         Templates([tmp_path]).text("part-0.j2", {})
 
 
+def test_limits_take_a_process_once_and_none_for_shipped_templates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A template that was planned, or rendered once, is rendered in this process."""
+    tries: list[object] = []
+
+    def counted(work: Callable[[], object], place: Callable[[BaseException], str]) -> None:
+        tries.append(work)
+
+    monkeypatch.setattr(templates, "exceeded_limit", counted)
+    (tmp_path / "own.j2").write_text("{{ x }}")
+    (tmp_path / "planned.j2").write_text("{{ x }}")
+    prompts = Templates([tmp_path])
+    prompts.prepare(["planned.j2"])
+    assert [prompts.text("own.j2", {"x": x}) for x in "abc"] == ["a", "b", "c"]
+    assert prompts.text("planned.j2", {"x": 1}) == "1"
+    assert prompts.text(templates.SYSTEM, {"agent": {"persona": None}}) == ""
+    assert len(tries) == 1
+
+
 @pytest.mark.parametrize("text", ["{{ [1, 2]|random }}", "{% if false %}{{ [1]|random }}{% endif %}"])
-def test_random_is_refused_when_the_template_is_read(text: str) -> None:
-    with pytest.raises(TemplateError, match="a prompt must be the same in each rendering"):
-        SANDBOX.from_string(text)
-    with pytest.raises(SecurityError, match="the same in each rendering"):
-        rendered("{{ [1]|map('random')|list }}")
+def test_random_is_refused_when_the_template_is_read(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SpecError, match="a prompt must be the same in each rendering"):
+        rendered(tmp_path, text)
+    with pytest.raises(SpecError, match="the same in each rendering"):
+        rendered(tmp_path, "{{ [1]|map('random')|list }}")
 
 
 @pytest.mark.parametrize(
@@ -91,5 +135,5 @@ def test_random_is_refused_when_the_template_is_read(text: str) -> None:
         ("{{ 'word ' * 2000 }}", ("word " * 2000).strip()),
     ],
 )
-def test_ordinary_templates_render_as_ever(text: str, said: str) -> None:
-    assert rendered(text) == said
+def test_ordinary_templates_render_as_ever(tmp_path: Path, text: str, said: str) -> None:
+    assert rendered(tmp_path, text) == said

@@ -9,6 +9,7 @@ import pytest
 
 from cortexdsl.core import Question
 from cortexdsl.errors import SpecError
+from cortexdsl.language.prompts import limits
 from cortexdsl.language.prompts.sandbox import Sandbox
 from cortexdsl.language.prompts.templates import Templates
 
@@ -119,7 +120,7 @@ def test_a_misspelt_variable_is_reported_in_its_own_file(tmp_path: Path, text: s
         "{{ 'x' * 10 ** 12 }}",
         "{{ 'x'|center(10 ** 12) }}",
         "{{ 'x'.center(10 ** 12) }}",
-        "{{ 'x'.ljust(99999)|indent(99999999) }}",
+        "{{ 'x\\ny'.ljust(99999)|indent(999999999) }}",
         "{{ '{:>999999999}'.format('x') }}",
         "{{ '%999999999d' % 3 }}",
         "{{ '%999999999d'|format(3) }}",
@@ -129,8 +130,9 @@ def test_a_misspelt_variable_is_reported_in_its_own_file(tmp_path: Path, text: s
     ],
 )
 @pytest.mark.timeout(60)
-def test_a_template_without_an_end_is_an_error(tmp_path: Path, text: str) -> None:
+def test_a_template_without_an_end_is_an_error(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A power, a loop in a loop, a text that doubles, an include of itself: none hangs and none fills the memory."""
+    monkeypatch.setattr(limits, "SECONDS", 0.3)
     with pytest.raises(SpecError, match=r"bad\.j2"):
         write(tmp_path, bad=text + "x").render("bad.j2", VIEW)
 
