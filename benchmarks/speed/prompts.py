@@ -1,9 +1,9 @@
-"""What the bounds of templates cost: shipped prompts in the sandbox, compared with plain Jinja in the same run.
+"""What the sandbox of templates costs: shipped prompts in it, compared with plain Jinja in the same run.
 
     python benchmarks/speed/prompts.py [--times 5] [specs/papers/x.yaml ...]
 
 The prompts are those of debates of the shipped specs, with made-up replies of 600 characters. Each is rendered in turn
-by `Templates` (sandbox, bounds, includes written in; without its cache), by a plain `jinja2.Environment` with the same
+by `Templates` (its sandbox, without its cache), by a plain `jinja2.Environment` with the same
 files and options, and by Jinja's sandbox; the texts must be equal. Processor time. The first rendering of each prompt
 is not counted, as its template may be compiled then: what compiling takes is printed apart.
 """
@@ -26,8 +26,15 @@ from cortexdsl.core import Call, Message, Reading, Reads, Reply
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import CortexError
 from cortexdsl.language.prompts.templates import SYSTEM, Templates
+<<<<<<< HEAD
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.rehearsal.scripted import QUESTION, SCRIPTS, ScriptedReplies
+=======
+from cortexdsl.plan import compile_spec
+from cortexdsl.plan.rehearsal.estimate import Rehearsal
+from cortexdsl.plan.rehearsal.explain import QUESTION
+from cortexdsl.plan.rehearsal.full_length import full_length
+>>>>>>> 3fee897c (explain prints the resolved method as YAML; check simulates no debates to find words without effect)
 
 TEXT = "The total is the sum of the parts, each of which was worked out before.\n" * 8
 FORMAT = "End with a line `Answer: ` and the number alone."
@@ -39,7 +46,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-class Timed(ScriptedReplies):
+class Timed(Rehearsal):
     """Renders each prompt of a debate in all ways, and adds up what that takes."""
 
     templates: Templates
@@ -47,25 +54,25 @@ class Timed(ScriptedReplies):
     times: int
     seconds: dict[str, dict[str, float]]
     first: dict[str, dict[str, float]]
-    rendered: int = 0
+    count: int = 0
 
-    def render(self, prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
+    def rendered_in_all_ways(self, prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
         """Render in all ways."""
         variables = {**view, "answer_format": FORMAT}
         for name in (SYSTEM, prompt):
             texts = {}
             for turn in range(self.times + 1):
-                for way in ("bounded", *self.ways):
+                for way in ("ours", *self.ways):
                     begun = time.process_time()
-                    if way == "bounded":
+                    if way == "ours":
                         texts[way] = Timed.templates._rendered(name, variables)
                     else:
                         texts[way] = self.ways[way].get_template(name).render(variables).strip()
                     seconds = Timed.seconds if turn else Timed.first  # the first time, it may be compiled
                     seconds[name][way] += time.process_time() - begun
             assert len(set(texts.values())) == 1, (name, texts)
-        Timed.rendered += 1
-        return super().render(prompt, view)
+        Timed.count += 1
+        return ({"role": "user", "content": f"{prompt} {view['agent']['name']} {view['round']} {view['about']}"},)
 
     async def ask(self, call: Call) -> Reply:
         """Reply, and add a text."""
@@ -98,31 +105,32 @@ def main() -> None:
             "sandbox": ImmutableSandboxedEnvironment(loader=loader, **OPTIONS),
         }
         for method in {cell.method: cell.debate for cell in plan.cells}.values():
-            timed = Timed(SCRIPTS[0], 0, lambda *_: None)
-            with suppress(CortexError):  # made-up replies lead nowhere, or there is no knowledge pool
-                asyncio.run(run_debate(method, QUESTION, timed.ports(), seed=1, replicate=1))
+            timed = Timed(lambda *_: ())
+            timed.render = timed.rendered_in_all_ways
+            with suppress(CortexError):  # there is no knowledge pool
+                asyncio.run(run_debate(full_length(method), QUESTION, timed.ports(), seed=1, replicate=1))
     total: dict[str, float] = defaultdict(float)
     rows = []
     for name, ways in Timed.seconds.items():
-        rows.append((ways["bounded"] / ways["plain"], ways["bounded"], name, ways))
+        rows.append((ways["ours"] / ways["plain"], ways["ours"], name, ways))
         for way, seconds in ways.items():
             total[way] += seconds
     for ratio, _, name, ways in sorted(rows, key=lambda row: -row[1])[:12]:
-        print(f"{name:40} {ratio:5.2f} of plain, {ways['bounded'] / ways['sandbox']:5.2f} of Jinja's sandbox")
+        print(f"{name:40} {ratio:5.2f} of plain, {ways['ours'] / ways['sandbox']:5.2f} of Jinja's sandbox")
     compiled = {
         way: sum(ways[way] - Timed.seconds[name][way] / args.times for name, ways in Timed.first.items())
         for way in total
     }
     print(
-        f"compiling: {1e3 * compiled['bounded'] / len(rows):.1f} ms a template, "
-        f"{compiled['bounded'] / compiled['plain']:.2f} of plain"
+        f"compiling: {1e3 * compiled['ours'] / len(rows):.1f} ms a template, "
+        f"{compiled['ours'] / compiled['plain']:.2f} of plain"
     )
-    count = Timed.rendered * args.times
+    count = Timed.count * args.times
     print(f"worst {max(rows)[0]:.2f} ({max(rows)[2]})")
     print(
-        f"{Timed.rendered:,} prompts of {len(rows)} templates: {1e6 * total['bounded'] / count:.0f} us a prompt, "
-        f"{total['bounded'] / total['plain']:.2f} of plain Jinja, "
-        f"{total['bounded'] / total['sandbox']:.2f} of its sandbox"
+        f"{Timed.count:,} prompts of {len(rows)} templates: {1e6 * total['ours'] / count:.0f} us a prompt, "
+        f"{total['ours'] / total['plain']:.2f} of plain Jinja, "
+        f"{total['ours'] / total['sandbox']:.2f} of its sandbox"
     )
 
 

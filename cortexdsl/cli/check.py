@@ -27,7 +27,6 @@ from cortexdsl.plan.forecast.warnings import (
     unasked_caches,
     unclaimed_cells,
     unreadable_replies,
-    words_without_effect,
 )
 from cortexdsl.plan.jobs.consent import check_consent, forget, is_permitted, remember, request_of
 from cortexdsl.plan.persistence.controls import in_words
@@ -54,7 +53,7 @@ def run_check(args: argparse.Namespace) -> int:
             status = 2
             continue
         plan, spec_read = validated.plan, validated.spec
-        warnings = [*_warnings(plan), *words_without_effect(validated), *unclaimed_cells(plan, spec_read)]
+        warnings = [*_warnings(plan), *unclaimed_cells(plan, spec_read)]
         _show([*warnings, *unpinned(spec_read, plan.tasks)], "warning", is_json=args.json)
         _show_datasets(validated.spec, plan, is_json=args.json)
         _show_permissions(plan, is_json=args.json)

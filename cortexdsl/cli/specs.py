@@ -19,6 +19,7 @@ from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.nodes import Mark, Node
+from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
@@ -109,7 +110,7 @@ def run_explain(args: argparse.Namespace) -> int:
             )
         plan = compile_spec(_spec_of(args.what))
         cells = [plan.cell_named(args.method)] if args.method else plan.cells
-        print("\n\n".join(f"{cell.name}: {_explanation(plan, cell)}" for cell in cells))
+        print("\n\n".join(f"# {cell.name}\n{_explanation(plan, cell)}" for cell in cells))
         return 0
     # An example model: weights that use credibility need parameters and tokens.
     model = Model("example", "builtin/solver", parameters=1e9, tokens=1e12)
@@ -121,7 +122,7 @@ def run_explain(args: argparse.Namespace) -> int:
     choice = MethodChoice(
         "--set", Node(dict(settings), mark), tuple(agents.values()), agents, {"example": model}, tools
     )
-    print(explain(resolve(load_protocol(args.what), choice)))
+    print(explain(resolve(load_protocol(args.what), choice), templates=Templates()))
     return 0
 
 
@@ -145,12 +146,13 @@ def _explanation(plan: Plan, cell: Cell) -> str:
     """Explain a cell; with `match` it has as many draws as the longest debate of the other cell has calls."""
     budget = plan.budget_of(cell)
     if budget is None or cell.match is None:
-        return explain(cell.debate)
+        return explain(cell.debate, templates=plan.templates)
     if cell.match.grow:
-        return explain(cell.debate, draws=f"{cell.match.grow} grows to the {cell.match.unit} of {budget.name}")
+        draws = f"{cell.match.grow} grows to the {cell.match.unit} of {budget.name}"
+        return explain(cell.debate, draws=draws, templates=plan.templates)
     most = calls_of(rehearse_example(budget.debate))
     draws = f"as the {cell.match.unit} of {budget.name} allow, question by question; here for its longest debate"
-    return explain(with_draws(cell.debate, max(1, most)), draws=draws)
+    return explain(with_draws(cell.debate, max(1, most)), draws=draws, templates=plan.templates)
 
 
 def _setting(text: str) -> tuple[str, Scalar]:

@@ -94,20 +94,19 @@ def protocols_index(pages: Mapping[str, DrawingPage]) -> str:
         "and four agents. [Methods](../methods.md) says where each comes from and what differs from its paper.",
         table(("protocol", "title", "calls per question, at most"), rows),
         "## How to read a drawing",
-        "- The first lines name the agents of each role.\n"
-        "- `steps` has a line for each kind of turn: who speaks, whom it hears, what is read from the reply, and the "
-        "prompt's file. With each answer, the agent states its confidence, a number from 0 to 1. "
-        "`own` and `tells` say which turns of the speaker and of the heard agents the prompt shows. "
-        "The defaults are no turn of the speaker (`own none`), and the last turn of each heard agent "
-        "(`tells latest`). `passages` are the [passages](../knowledge.md) that the speaker selected last, or all if "
-        "it never selects. `5 draws` are five replies to the same prompt.\n"
-        "- `schedule` has the order of the steps. `once` and `repeat` are loops. `repeat 0 times` is a loop that does "
+        "- The first part is the method as it was resolved, in YAML: settings are filled in, and parts with their "
+        "default value are left out. `roles` names the agents of each role.\n"
+        "- `steps` has an entry for each kind of turn: who speaks, the prompt's file, whom it hears, and what is read "
+        "from the reply, by default an answer. With each answer, the agent states its confidence, a number from 0 to "
+        "1. `own` and `tells` say which turns of the speaker and of the heard agents the prompt shows. "
+        "The defaults are no turn of the speaker (`none`), and the last turn of each heard agent (`[latest]`). "
+        "`draws: 5` are five replies to the same prompt. `said` names templates that are the reply themselves.\n"
+        "- `schedule` has the order of the steps. `repeat` is a loop. `repeat: 0` is a loop that does "
         "not run with the default settings. `unless` skips a loop and `until` ends it, if a "
         "[condition](../language/protocol.md#the-schedule) is true. For example, `consensus` is true if the last "
         'answers of all debaters are equal, and `agreed` if the latest verdicts are all "agree".\n'
-        "- `choose` decides during the debate which agents have a role. For example, `choose debater: where "
-        "chosen >= 0.5` keeps the debaters that at least half of the latest choices named. If replies decide this, "
-        "`(here: ...)` says which agents this drawing has. "
+        "- `choose` decides during the debate which agents have a role. For example, `{choose: debater, where: "
+        "chosen >= 0.5}` keeps the debaters that at least half of the latest choices named. "
         "[Names](../language/names.md) such as `chosen` and `differs` have a page of their own.\n"
         "- `who hears whom` has a line for each turn. Round 0 is the opening, which some papers call round 1. A round "
         "ends when the debaters have answered, so steps after their last answers have a new number. `8 agent-1, hears "
@@ -115,8 +114,8 @@ def protocols_index(pages: Mapping[str, DrawingPage]) -> str:
         "and 4 of agent-1 itself. If the step has `own history`, the numbers after `own` can also name turns of others "
         "that agent-1 was shown before. `about agent-2` means that the turn is about this agent, such as a review of "
         "its answer. `compare (time 2)` is the second run of the step `compare` in the same round.\n"
-        "- The replies of a drawing are invented: no two agents agree, and loops run as often as they can. The last "
-        "lines say what other replies would change.",
+        "- The replies of a drawing are invented: no two agents agree, and loops run as often as they can. Only turns "
+        "whose words the prompt's template writes count as heard.",
     ]
     return "\n\n".join(parts) + "\n"
 

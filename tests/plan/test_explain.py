@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cortexdsl.core import (
     Cell,
@@ -16,6 +17,7 @@ from cortexdsl.core import (
     Groups,
     Keep,
     Method,
+    Model,
     OfRole,
     Repeat,
     Ring,
@@ -24,13 +26,14 @@ from cortexdsl.core import (
     Topology,
     TurnFilter,
 )
-from cortexdsl.errors import DebateError
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.protocol.loader import load_protocol
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.plan.persistence.store import fixed_in
 from cortexdsl.plan.rehearsal.explain import explain, fixed_counts, rehearse_example
+from cortexdsl.plan.rehearsal.values import method_values
 from tests.engine.stage import agents, method
 from tests.plan import specs
 
@@ -68,9 +71,7 @@ def test_a_choice_by_what_is_said_silences_nobody() -> None:
     said = explain(method(STEPS, ["first", unsure, "answer"], CAST, debaters=("debater",)))
     assert "calls: 6 at most (fewer if fewer agents are chosen)" in said
     assert "silent" not in said.split("who hears whom")[1]
-    assert (
-        "choose others (where confidence < 0.5): this drawing has all candidates; a real debate may have fewer" in said
-    )
+    assert "- {choose: others, from: debater, where: confidence < 0.5}" in said
 
 
 def test_places_are_not_known_once_somebody_may_have_left() -> None:
@@ -96,8 +97,7 @@ def test_a_choice_of_everybody_silences_nobody() -> None:
         everybody = Choose("debater", "debater", "confidence", Keep("all"), order=order)  # type: ignore[arg-type]
         said = explain(method({"answer": {}}, ["answer", everybody, "answer"]))
         assert "calls: 6 at most" in said.splitlines()
-        assert "this drawing has all candidates" not in said
-        assert ("in a real debate the order depends on the weights" in said) == bool(order)
+        assert ("order: weight" in said) == bool(order)
 
 
 def test_who_weighs_alike_is_kept_together() -> None:
@@ -121,116 +121,75 @@ def shipped(name: str) -> list[str]:
     return [line.strip() for line in explain(of).splitlines()]
 
 
-def test_a_draw_from_a_pool_is_told_in_plain_words() -> None:
+def test_a_draw_from_a_pool_names_who_is_not_drawn() -> None:
     """Three of four debate in each of three rounds, whoever they are: nine calls, never fewer."""
     said = shipped("heter-mad")
-    assert "choose debater: weight chance, keep the 3 highest" in said
+    assert "weight: chance" in said
+    assert "keep: {top: 3}" in said
     assert "calls: 9 at most" in said
     (opening,) = (line for line in said if line.startswith("round 0, answer"))
     assert opening.startswith("round 0, answer (not in the debate: ")
 
 
-def test_a_loop_of_one_pass_is_told_as_one() -> None:
-    said = shipped("dylan")
-    assert "once, unless agreement > 2 / 3:" in said
-    assert not any("1 times" in line for line in said)
-
-
-def test_who_takes_over_an_answer_is_told_apart_and_silences_nobody() -> None:
+def test_agents_that_take_over_an_answer_hear_only_what_they_repeat(repository: Path) -> None:
+    """No made-up answers agree, so a follower repeats its own; its template reads the texts of no others."""
     said = shipped("follower")
-    assert "choose follower (from debater): where chance < 0.3 (here: only the first agent)" in said
+    assert "- {choose: follower, from: debater, where: chance < 0.3}" in said
     assert "calls: 16 at most" in said
-    assert any("follower: follower/follow.j2 (no call: the prompt itself is the reply)" in line for line in said)
+    assert "said: [follower/follow.j2]" in said
 
 
-def test_a_tie_of_made_up_answers_is_told_with_what_decides_it() -> None:
-    """Three who never agree are tied at one vote each."""
-    tied = "the vote is tied here, because all answers differ: "
-    said = explain(method({"answer": {}}, ["answer"]))
-    assert "\ndecide: majority\n" in said
-    assert f"{tied}the answer with the highest sum of confidences wins; if several have it, chance decides" in said
+def test_turns_that_a_template_leaves_out_are_not_heard(tmp_path: Path) -> None:
+    """By the templates themselves; without them, all that a step tells."""
+    (tmp_path / "revise.j2").write_text("{{ question.text }} {{ heard[0].text }} {{ answer_format }}")
+    steps = {"answer": {"prompt": "common/answer.j2"}, "revise": {"prompt": "revise.j2", "hears": Everyone()}}
+    of = method(steps, ["answer", "revise"])
+    assert "  5 c, hears 0 1\n".strip() in explain(of)
+    assert explain(of, templates=Templates([tmp_path])).splitlines()[-1].strip() == "5 c, hears 0"
+
+
+def test_a_vote_is_shown_with_its_fallback() -> None:
+    assert "\ndecide: {rule: majority}\n" in explain(method({"answer": {}}, ["answer"]))
     said = explain(method({"answer": {}}, ["answer"], decide=Decide("majority", fallback="none")))
-    assert "\ndecide: majority, fallback none: no answer if all differ\n" in said
-    assert f"{tied}there is no answer" in said
-    assert "tied" not in explain(method({"answer": {}}, ["answer"], "a"))
-    assert "fallback" not in explain(method({"answer": {}}, ["answer"], decide=Decide("first", fallback="none")))
-
-
-def test_edges_that_weigh_alike_are_told_as_a_tie() -> None:
-    """No two made-up replies are alike: all similarities are 0. Confidences are drawn, and differ."""
-    for weight, is_tied in (("similarity", True), ("confidence", False)):
-        steps = {"answer": {}, "revise": {"hears": Sparse(weight, Keep("top", 1))}}
-        said = explain(method(steps, ["answer", "revise"]))
-        equal = "step revise: here a listener hears everybody that it could hear, or nobody, because all of them have"
-        assert (equal in said) is is_tied
+    assert "\ndecide: {rule: majority, fallback: none}\n" in said
 
 
 @pytest.mark.parametrize(
-    ("hears", "words"),
+    ("hears", "value"),
     [
-        (Ring(2), "its neighbours on a ring (2 on each side)"),
-        (Groups(2), "its group (of 2 groups)"),
-        (Groups(2, (3, 1)), "its group (of 2 groups, with 3 and 1 agents)"),
-        (Sparse("differs", MET, Groups(2)), "agents where differs, within its group (of 2 groups)"),
-        (Sparse("confidence", Keep("mean")), "sparse: weight confidence, keep weights of at least the listener's mean"),
-        (Sparse("confidence", Keep("top", 1, 0.5)), "sparse: weight confidence, keep the highest above 0.5"),
-        (Sparse("confidence", Keep("drop_bottom", 2)), "sparse: weight confidence, keep all but the 2 lowest"),
-        (Sparse("confidence", Keep("above", 0.7)), "sparse: weight confidence, keep weights above 0.7"),
-        (Sparse("confidence", Keep("all")), "sparse: weight confidence, keep all"),
+        (Everyone(), "everyone"),
+        (OfRole(("judge",)), {"role": ["judge"]}),
+        (Ring(2), {"ring": 2}),
+        (Groups(2), {"groups": 2}),
+        (Groups(2, (3, 1)), {"groups": {"count": 2, "sizes": [3, 1]}}),
+        (Sparse("differs", MET, Groups(2)), {"where": "differs", "within": {"groups": 2}}),
+        (Sparse("confidence", Keep("mean")), {"weight": "confidence", "keep": "mean"}),
+        (Sparse("confidence", Keep("top", 1, 0.5)), {"weight": "confidence", "keep": {"top": 1, "above": 0.5}}),
+        (Sparse("(2) * previous", Keep("above", 0.7)), {"weight": "2 * before(weight)", "keep": {"above": 0.7}}),
     ],
 )
-def test_who_is_heard_is_told_in_words(hears: Topology, words: str) -> None:
-    said = explain(method({"answer": {}, "revise": {"hears": hears}}, ["answer", "revise"], "a b c d"))
-    assert f"  revise: debater hears {words}; reads answer" in said
+def test_a_topology_is_shown_in_words_of_the_language(hears: Topology, value: object) -> None:
+    values = method_values(method({"answer": {}, "revise": {"hears": hears}}, ["answer", "revise"], "a b c d"))
+    assert values["steps"]["revise"].get("hears") == value
 
 
-def test_a_rule_of_a_choice_compares_with_the_mean_of_the_candidates() -> None:
-    best = Choose("debater", "debater", "confidence", Keep("mean"))
-    assert "choose debater: weight confidence, keep weights of at least the mean (here: all candidates)\n" in explain(
-        method({"answer": {}}, ["answer", best, "answer"])
-    )
+def test_what_a_step_reads_beside_and_tells_is_shown() -> None:
+    told = (TurnFilter(("first",), last=None, where="confidence > (0.5)"),)
+    steps = {"first": {}, "second": {"hears": Everyone(), "tells": told, "beside": ("verdict",)}}
+    second = method_values(method(steps, ["first", "second"]))["steps"]["second"]
+    assert second["tells"] == [{"steps": ["first"], "last": None, "where": "confidence > 0.5"}]
+    assert second["reads"] == ["answer", "verdict"]
 
 
-def test_the_last_of_several_steps_is_one_of_them() -> None:
-    """Told of two steps, one hears what was said last in either: `and` would say that it hears the last of each."""
-    steps = {"first": {}, "second": {}, "third": {"hears": Everyone(), "tells": (TurnFilter(("first", "second")),)}}
-    said = explain(method(steps, ["first", "second", "third"]))
-    assert "tells the last turns of first or second" in said
-    steps["third"] = {"hears": Everyone(), "tells": (TurnFilter(("first", "second"), last=None),)}
-    assert "tells all turns of first and second" in explain(method(steps, ["first", "second", "third"]))
-
-
-def test_both_branches_of_a_condition_are_told() -> None:
-    """No made-up judge is content: `mend` is drawn, `praise` is not. With a content one it is the other way round."""
-    steps = {
-        "answer": {},
-        "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
-        "mend": {"hears": Everyone()},
-        "praise": {"role": "judge", "reads": "comment"},
-    }
-    branches = [Repeat(1, ("mend",), unless="agreed"), Repeat(1, ("praise",), unless="not agreed")]
-    said = explain(method(steps, ["answer", "judge", *branches], {"debater": "a b", "judge": "j"}))
-    notes = [line.strip() for line in said.partition("what other replies change\n")[2].splitlines()]
-    assert notes[:3] == [
-        "step mend is not in every debate: it is skipped if agreed",
-        "step praise has no turns here: it is skipped if not agreed",
-        "if all agree with high confidence from the start, the steps are: answer, judge, praise",
-    ]
-
-
-def test_what_replies_cannot_change_needs_no_word() -> None:
-    """One agent, no condition, no vote of several."""
-    assert "what other replies change" not in explain(method({"answer": {}}, ["answer"], "a"))
-
-
-def test_replies_that_make_a_weight_no_number_draw_nothing_and_break_nothing() -> None:
-    """Where all are alike 1 / (1 - similarity) is endless; where nobody is, it is 1."""
-    steps = {"answer": {}, "revise": {"hears": Sparse("1 / (1 - similarity)", Keep("mean"))}}
-    endless = method(steps, ["answer", Repeat(2, ("revise",), until="consensus")])
-    with pytest.raises(DebateError):
-        rehearse_example(endless, agrees=True)
-    said = explain(endless)
-    assert "if all agree" not in said
+@pytest.mark.parametrize("name", builtin_names())
+def test_every_built_in_protocol_is_shown_as_yaml(name: str) -> None:
+    tools = {"library": Model("library", "tool/search")}
+    choice = MethodChoice("methods.tried", parse("{}", "tried.yaml"), agents("a b c d", parameters=7e9, tokens=2e12),
+                          tools=tools)  # fmt: skip
+    of = resolve(load_protocol(name), choice)
+    text, _, graph = explain(of, templates=Templates()).partition("\ncalls: ")
+    assert yaml.safe_load(text)["steps"].keys() == of.steps.keys()
+    assert "who hears whom" in graph
 
 
 FIXED_STEPS = {"answer": {}, "revise": {"hears": Everyone()}}

@@ -62,10 +62,10 @@ def test_a_method_and_the_one_that_it_hands_questions_to_have_as_many_variants(t
 
 
 @pytest.mark.parametrize("placebo", ["none", "other_question", "own", "shuffled", "same_length"])
-def test_a_verifier_of_a_debate_with_conditions_can_be_explained(placebo: str, tmp_path: Path) -> None:
-    """Conditions are tried with made-up replies, and the verifier is sent one of them as well."""
-    words = f"rounds: 2, until: consensus, placebo: {placebo}, debate_confidence: verifier"
+def test_a_method_with_a_verifier_and_conditions_can_be_explained(placebo: str, tmp_path: Path) -> None:
+    """The verifier is sent made-up replies, too."""
+    words = f"rounds: 2, until: consensus, placebo: {placebo}, confidence: verifier"
     plan = compile_spec(written(tmp_path, SPEC.replace("rounds: 1", words)))
     shown = explain(plan.cell_named("vote").debate)
-    assert "debate_confidence: a score" in shown
-    assert "defer: if debate_confidence is below 0.9 or unknown, expert answers" in shown
+    assert "source: verifier" in shown
+    assert "defer:\n  below: 0.9\n  to: expert\n" in shown

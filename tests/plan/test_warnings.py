@@ -1,4 +1,4 @@
-"""Warnings before a run: words without effect, replies that no step can read."""
+"""Warnings before a run: steps that show nothing, cells that a race stops, replies that no step can read."""
 
 from __future__ import annotations
 
@@ -7,20 +7,10 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.core import Model
-from cortexdsl.language.methods.resolve import resolve
-from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.protocol.loader import builtin_names, load_protocol
-from cortexdsl.language.reader import parse
-from cortexdsl.plan.compiler import compile_spec, validate_experiment
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.forecast.warnings import unreadable_replies, words_without_effect
-from cortexdsl.plan.rehearsal import conditions
-from cortexdsl.plan.rehearsal.conditions import without_effect
-from cortexdsl.plan.rehearsal.explain import explain
-from tests.engine.stage import agents
+from cortexdsl.plan.forecast.warnings import unreadable_replies
 
-SPECS = Path(__file__).parents[2] / "specs"
 HEAD = """\
 dataset: {name: arithmetic, size: 3}
 models: {small: {model: builtin/solver, skill: 0.5}}
@@ -29,28 +19,6 @@ agents: [{name: a, model: small}, {name: b, model: small}, {name: c, model: smal
 teams: {five: everyone, one: [a]}
 protocols:
   own:
-"""
-GATE = """\
-    settings: {sure: 0.75}
-    roles: {debater: everyone, solo: first}
-    debaters: debater
-    steps:
-      answer: {role: solo, prompt: common/answer.j2}
-      revise: {role: debater, hears: {role: solo}, prompt: multi-llm/revise.j2}
-    schedule: [answer, {repeat: 2, unless: any(confidence >= $sure), do: [revise]}]
-    decide: majority
-methods: {own: {protocol: own}}
-grid: {own: {sure: [0.05, 1.1]}}
-"""
-TALK = """\
-    roles: {debater: everyone, judge: {model_of: first}}
-    steps:
-      answer: {role: debater, prompt: common/answer.j2}
-      revise: {role: debater, hears: everyone, prompt: multi-llm/revise.j2}
-      judge: {role: judge, hears: {role: debater}, reads: [answer, verdict], prompt: mad-judge/judge.j2}
-    schedule: SCHEDULE
-    decide: {last: judge}
-methods: {own: {protocol: own}}
 """
 ALONE = """\
     settings: {weight: confidence, keep: mean}
@@ -61,178 +29,11 @@ ALONE = """\
     decide: majority
 methods: {own: {protocol: own}}
 """
-POINTS = """\
-    steps:
-      answer: {role: debater, prompt: common/answer.j2}
-      point: {role: debater, hears: everyone, each: edge, reads: comment, prompt: acc/comment.j2}
-      revise: {role: debater, hears: everyone, tells: [LATEST, {step: point, about: me}], own: LATEST,
-               prompt: multi-llm/revise.j2}
-    schedule: [answer, point, revise]
-    decide: majority
-methods: {own: {protocol: own}}
-"""
-
-
-def told(folder: Path, text: str, head: str = HEAD) -> list[str]:
-    """Return what is reported of a spec, as `line: what | remedy`."""
-    path = folder / "own.yaml"
-    path.write_text(head + text, encoding="utf-8")
-    judged = validate_experiment(str(path))
-    assert not judged.problems, "\n".join(map(str, judged.problems))
-    return [
-        f"{problem.where.split('.yaml:')[1].partition(':')[0]}: {problem.what} | {problem.remedy}"
-        for problem in words_without_effect(judged)
-    ]
 
 
 def alone(schedule: str, hears: str = "everyone") -> str:
     settings = "" if "$" in schedule + hears else "    settings: {weight: confidence, keep: mean}\n"
     return ALONE.replace(settings, "").replace("SCHEDULE", schedule).replace("HEARS", hears)
-
-
-def test_a_gate_that_no_debater_s_answer_can_open_is_reported_at_every_threshold(tmp_path: Path) -> None:
-    """The role that answers first is no debater's, so that no confidence is there to compare."""
-    found = told(tmp_path, GATE)
-    assert [line.partition(" was never")[0] for line in found] == [
-        "8: methods.own: unless any(confidence >= 0.75)",
-        "17: methods.own[sure=0.05]: unless any(confidence >= 0.05)",
-        "17: methods.own[sure=1.1]: unless any(confidence >= 1.1)",
-    ]
-    assert all("no debater (debater) had answered by then" in line for line in found)
-    assert all("{choose: ROLE, from: debater, where: ...}" in line for line in found)
-
-
-def test_the_remedy_of_such_a_gate_works_and_leaves_the_threshold_that_is_out_of_reach(tmp_path: Path) -> None:
-    chosen = GATE.replace("[answer,", "[{choose: solo, from: debater, where: place == 1}, answer,")
-    (found,) = told(tmp_path, chosen)
-    assert found.startswith("17: methods.own[sure=1.1]: unless any(confidence >= 1.1) was never true")
-    assert "confidence was 0 to 0.99" in found
-
-
-@pytest.mark.parametrize(
-    ("schedule", "expected"),
-    [
-        ("[answer, {repeat: 3, until: agreed, do: [revise]}, judge]", "no verdict had been read by then"),
-        ("[answer, {repeat: 3, until: round == 1, do: [revise]}, judge]", "round was 2 to 4, and round is the round"),
-        ("[answer, {repeat: 3, until: agreement > 1, do: [revise]}, judge]", "agreement was 0.2 to 1 | compare"),
-    ],
-)
-def test_a_loop_that_never_ends_early_is_reported(tmp_path: Path, schedule: str, expected: str) -> None:
-    (found,) = told(tmp_path, TALK.replace("SCHEDULE", schedule))
-    assert "was never true" in found
-    assert "so the loop always runs to its end" in found
-    assert expected in found
-
-
-def test_of_large_teams_only_what_no_reply_could_change_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a large team few debates are simulated, and too few to judge conditions on replies.
-
-    25 agents with a tenth of the usual limit are as many debates as 80 agents with the limit that users have.
-    """
-    monkeypatch.setattr(conditions, "MOST_SHOWN", conditions.MOST_SHOWN // 10)
-    names = ", ".join(f"{{name: x{k}, model: small}}" for k in range(20))
-    head = HEAD.replace("{name: e, model: small}]", f"{{name: e, model: small}}, {names}]")
-    loop = "[answer, {repeat: 3, until: CONDITION, do: [revise]}, judge]"
-    unsure = TALK.replace("SCHEDULE", loop.replace("CONDITION", "agreement > 1"))
-    assert told(tmp_path, unsure, head) == []
-    (found,) = told(tmp_path, TALK.replace("SCHEDULE", loop.replace("CONDITION", "round == 1")), head)
-    assert "until round == 1 was never true" in found
-
-
-@pytest.mark.parametrize(
-    ("schedule", "expected"),
-    [
-        ("[answer, {repeat: 3, until: round >= 1, do: [revise]}, judge]", "so the loop ends after its first pass"),
-        ("[answer, {repeat: 1, unless: agreement >= 0, do: [revise]}, judge]", "so its steps never run"),
-    ],
-)
-def test_a_condition_that_is_always_true_is_reported(tmp_path: Path, schedule: str, expected: str) -> None:
-    (found,) = told(tmp_path, TALK.replace("SCHEDULE", schedule))
-    assert "was always true" in found
-    assert expected in found
-
-
-@pytest.mark.parametrize(
-    "schedule",
-    [
-        "[answer, {repeat: 3, until: agreed, do: [revise, judge]}]",
-        "[answer, {repeat: 3, until: round == 3, do: [revise, judge]}]",
-        "[answer, {repeat: 3, until: consensus and round > 2, do: [revise]}, judge]",
-        "[answer, {repeat: 2, unless: all(confidence > 0.9), until: not any(changed), do: [revise]}, judge]",
-        "[answer, {repeat: 1, until: agreement > 1, do: [revise]}, judge]",  # nothing is left to end
-        "[answer, {repeat: 1, unless: n_agents == 1, do: [revise]}, judge]",  # for a team of one
-    ],
-)
-def test_conditions_that_can_change_are_not_reported(tmp_path: Path, schedule: str) -> None:
-    assert told(tmp_path, TALK.replace("SCHEDULE", schedule)) == []
-
-
-def test_a_choice_that_may_leave_nobody_to_debate_is_reported(tmp_path: Path) -> None:
-    (found,) = told(tmp_path, alone("[answer, {choose: debater, where: confidence >= 0.99}, revise]"))
-    assert "choose debater left nobody to debate in" in found
-    assert "such a debate has no answer | keep a number of agents: keep: {top: 1}" in found
-    kept = "[answer, {choose: debater, weight: confidence, keep: {top: 1}}, revise]"
-    assert told(tmp_path, alone(kept)) == []
-    floor = "[answer, {choose: debater, weight: confidence - 0.99, keep: {top: 1, above: 0}}, revise]"
-    assert "left nobody to debate" in told(tmp_path, alone(floor))[0]
-
-
-def test_latest_that_shows_a_comment_is_reported_and_its_remedy_shows_the_answer(tmp_path: Path) -> None:
-    found = told(tmp_path, POINTS.replace("LATEST", "latest"))
-    assert [line.partition(" |")[0] for line in found] == [
-        "11: methods.own: step revise: tells: latest shows the comment of step point, and not the answer of the same"
-        " agent before it",
-        "11: methods.own: step revise: own: latest shows the comment of step point, and not the speaker's own answer"
-        " before it",
-    ]
-    assert all(line.endswith("write {step: [answer, revise]} for the latest answer") for line in found)
-    assert told(tmp_path, POINTS.replace("LATEST", "{step: [answer, revise]}")) == []
-
-
-def test_a_count_that_ends_in_a_tie_at_zero_is_reported_and_its_remedy_keeps_none(tmp_path: Path) -> None:
-    """Five, of whom one differs from all: by `not differs` it would hear the four others."""
-    hears = "{sparse: {weight: not differs, keep: {top: 1}}}"
-    (found,) = told(tmp_path, alone("[answer, revise]", hears))
-    assert "keep: {top: 1} kept more than its number" in found
-    assert "write keep: {top: 1, above: 0}" in found
-    assert told(tmp_path, alone("[answer, revise]", hears.replace("{top: 1}", "{top: 1, above: 0}"))) == []
-
-
-def test_a_weight_that_tells_no_candidates_apart_is_reported(tmp_path: Path) -> None:
-    """All agents are of one model."""
-    sized = HEAD.replace("skill: 0.5", "skill: 0.5, parameters: 7e9, tokens: 2e12")
-    (found,) = told(tmp_path, alone("[answer, revise]", "{sparse: {weight: credibility, keep: mean}}"), sized)
-    assert "weight credibility was the same for all candidates" in found
-
-
-def test_what_another_team_of_the_spec_gives_an_effect_is_not_reported(tmp_path: Path) -> None:
-    """A team of one has nobody to differ from."""
-    text = TALK.replace("SCHEDULE", "[answer, {repeat: 1, unless: agreement == 1, do: [judge]}, judge]")
-    text = text.replace("      revise: {role: debater, hears: everyone, prompt: multi-llm/revise.j2}\n", "")
-    assert told(tmp_path, text.replace("{protocol: own}}", "{protocol: own}, solo: {protocol: own, team: one}}")) == []
-    (found,) = told(tmp_path, text.replace("{protocol: own}}", "{protocol: own, team: one}}"))
-    assert "unless agreement == 1 was always true" in found
-
-
-def test_a_condition_in_a_setting_of_a_built_in_protocol_is_reported_at_the_setting(tmp_path: Path) -> None:
-    spec = HEAD.replace("protocols:\n  own:\n", "methods: {team: {protocol: dylan, until: agreement > 1}}\n")
-    found = told(tmp_path, "", spec)
-    assert found
-    assert all("agreement > 1 was never true" in line and line.startswith("6: methods.team") for line in found)
-
-
-def test_check_warns_and_explain_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`explain` does not say either that the loop may end early."""
-    told(tmp_path, TALK.replace("SCHEDULE", "[answer, {repeat: 3, until: agreed, do: [revise]}, judge]"))
-    assert main(["check", str(tmp_path / "own.yaml")]) == 0
-    assert "warning: " in (said := capsys.readouterr().err)
-    assert "until agreed was never true" in said
-    assert main(["explain", str(tmp_path / "own.yaml"), "own"]) == 0
-    said = capsys.readouterr().out
-    assert "until agreed was never true" in said
-    assert "ends early" not in said
 
 
 RACE = """\
@@ -248,25 +49,6 @@ analysis: {families: {main: {compare: [vote, cot], to: matched}}}
 hypotheses: [accuracy(matched) > accuracy(vote)]
 stopping: {rule: racing, fewest: 20, batch: 20}
 """
-
-
-SCREENED = """\
-    roles: {debater: everyone, judge: {model_of: first}}
-    steps:
-      answer: {role: debater, prompt: common/answer.j2}
-      screen: {role: judge, hears: {role: debater}, reads: [answer, verdict], prompt: mad-judge/judge.j2}
-      review: {role: judge, hears: {role: debater}, reads: [answer, verdict], prompt: mad-judge/judge.j2}
-      revise: {role: debater, hears: everyone, prompt: multi-llm/revise.j2}
-    schedule: [answer, screen, review,
-               {repeat: 1, unless: all(agreed(screen)) == 0 or agreed(review), do: [revise]}]
-    decide: majority
-methods: {own: {protocol: own}}
-"""
-
-
-def test_conditions_on_the_verdicts_of_two_steps_are_not_reported(tmp_path: Path) -> None:
-    """One judge may be content and the next one not: the loop runs for such verdicts alone."""
-    assert not told(tmp_path, SCREENED)
 
 
 @pytest.mark.parametrize(
@@ -327,20 +109,6 @@ def test_without_racing_all_cells_stop_together(tmp_path: Path, capsys: pytest.C
     path.write_text(RACE.replace("rule: racing", "rule: together"), "utf-8")
     assert main(["check", str(path)]) == 0
     assert not capsys.readouterr().err
-
-
-@pytest.mark.parametrize("path", sorted(SPECS.glob("*.yaml")) + sorted(SPECS.glob("[!_]*/[!_]*.yaml")), ids=str)
-def test_no_spec_that_ships_is_without_effect(path: Path) -> None:
-    assert words_without_effect(validate_experiment(str(path))) == []
-
-
-@pytest.mark.parametrize("name", builtin_names())
-def test_no_protocol_that_ships_is_without_effect(name: str) -> None:
-    tools = {"library": Model("library", "tool/search")}
-    team = agents("a b c d", parameters=7e9, tokens=2e12)
-    method = resolve(load_protocol(name), MethodChoice("methods.tried", parse("{}", "tried.yaml"), team, tools=tools))
-    assert without_effect(method) == ()
-    assert "\nwarnings\n" not in explain(method)
 
 
 SPEC = """\

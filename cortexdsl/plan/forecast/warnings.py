@@ -1,12 +1,10 @@
-"""Warnings before a run: words without effect, unreadable replies, cells that a race drops, too long prompts."""
+"""Warnings before a run: steps that show nothing, unreadable replies, cells that a race drops, too long prompts."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
@@ -16,7 +14,6 @@ from cortexdsl.core import (
     Call,
     Cell,
     Debate,
-    Method,
     Model,
     Nobody,
     OtherQuestion,
@@ -24,56 +21,21 @@ from cortexdsl.core import (
     Reply,
     SchedulePart,
     Self,
-    SiteWord,
 )
-from cortexdsl.engine.methods import expression_sites, in_each_wording, scheduled_steps, with_pool
+from cortexdsl.engine.methods import in_each_wording, scheduled_steps, with_pool
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import DebateError, Problem
-from cortexdsl.language.nodes import Mark
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.transports.builtin import SOLVER, solve
 from cortexdsl.models.transports.caching import caches_on_request
 from cortexdsl.models.transports.prices import context_of
 from cortexdsl.models.transports.registry import window_of
-from cortexdsl.plan.compiler import Compilation
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import longest_prompts, prompt_inputs, renderer
 from cortexdsl.plan.forecast.matches import passages_for
-from cortexdsl.plan.rehearsal.conditions import NoEffect, without_effect
 from cortexdsl.plan.rehearsal.estimate import Rehearsal
 from cortexdsl.plan.rehearsal.full_length import full_length
-from cortexdsl.plan.rehearsal.wording import plain_expression
 from cortexdsl.tasks.task import Task
-
-
-def words_without_effect(compilation: Compilation) -> list[Problem]:
-    """Return the words of a spec's methods that have no effect, or not the one they seem to have.
-
-    Each method goes through simulated debates. Words in built-in files are left out. Words that depend on the team are
-    reported only if they have no effect in any cell that uses them: protocols serve teams of several sizes.
-    """
-    by_shape: dict[Any, tuple[NoEffect, ...]] = {}
-    written: Counter[tuple[Mark, SiteWord, str]] = Counter()
-    reported: dict[tuple[Mark, SiteWord, str, bool], list[Problem]] = {}
-    for cell in compilation.cells:
-        places = compilation.places.get(cell.name, {})
-        if not places:
-            continue
-        shape = _shape(cell.debate)
-        if shape not in by_shape:
-            by_shape[shape] = without_effect(cell.debate)
-        for site in {site for site, _ in expression_sites(cell.debate)}:
-            if (mark := places.get(site.place)) is not None:
-                written[mark, site.word, plain_expression(site.expression)] += 1
-        for each in by_shape[shape]:
-            if (mark := places.get(each.place)) is not None:
-                problem = Problem(str(mark), f"methods.{cell.name}: {each.what}", each.remedy)
-                reported.setdefault((mark, each.place[0], each.text, each.may_depend_on_team), []).append(problem)
-    return [
-        problems[0]
-        for (mark, word, text, may_depend), problems in reported.items()
-        if not may_depend or len(problems) == written[mark, word, text]
-    ]
 
 
 def unasked_caches(plan: Plan) -> list[Problem]:
@@ -123,22 +85,6 @@ def _spoken(schedule: Sequence[SchedulePart]) -> Iterator[str]:
             yield part
         elif isinstance(part, Repeat) and part.times:
             yield from _spoken(part.body)
-
-
-def _shape(method: Method) -> Any:
-    """Return the parts of a method that can change the course of its simulated debates."""
-    steps = [replace(step, prompt="", by_agent={}, by_role={}, said=(), material={}) for step in method.steps.values()]
-    role_agents = [
-        (
-            role,
-            [(agent.name, agent.model.parameters, agent.model.tokens, sorted(agent.given.items())) for agent in agents],
-        )
-        for role, agents in method.role_agents.items()
-    ]
-    return repr((
-        role_agents, steps, method.schedule, method.decide, method.rounds_cap, method.recalibration,
-        method.participation, method.similarity, method.passes, method.debaters,
-    ))  # fmt: skip
 
 
 _FORMS: Mapping[str, str] = {

@@ -288,19 +288,6 @@ async def rehearse(
     return estimate_of(tuple(calls.values()), shared)
 
 
-class AgreeingRehearsal(Rehearsal):
-    """Made-up replies that agree: one answer with high confidence, and judges that are content."""
-
-    def read(self, reads: Reads, text: str) -> Reading:
-        """Read a made-up reply."""
-        value = {"answer": "the same", "verdict": "agree", "belief": json.dumps({"the same": 0.99})}.get(reads)
-        return Reading(value, confidence=0.99) if value is not None else super().read(reads, text)
-
-    async def similarity(self, embedding: str, texts: Sequence[str]) -> Floats:
-        """Return a similarity of 1 for any two texts."""
-        return np.ones((len(texts), len(texts)))
-
-
 def estimate_of(calls: Sequence[CallLengths], shared: int = 0) -> CostEstimate:
     """Estimate the cost of calls; calls may be shared. Tools use no tokens."""
     by_models = [lengths for lengths in calls if not lengths.call.model.is_tool]

@@ -30,7 +30,7 @@ _KNOWN = frozenset({"round", "n_agents", "consensus", "agreed"})
 """Names whose values in a rehearsed debate are those of the longest real debate."""
 
 
-def full_length(method: Method, *, ends: bool = False) -> Method:
+def full_length(method: Method) -> Method:
     """Return a method at its full length: replies end no loop and remove no agent.
 
     Turns that a condition could leave out are shown. If there is a call for each edge, all edges stay.
@@ -38,7 +38,7 @@ def full_length(method: Method, *, ends: bool = False) -> Method:
     Choices by the agents' places are made, and so are choices by chance that keep a fixed number of agents (the k
     highest, all but the k lowest). A question is handed on, whatever the confidence. Other choices keep all agents,
     as agents of equal weight stay together. A role that only decides which template an agent gets goes to the first
-    candidate, so that every template is rendered. With `ends`, loops end by their conditions.
+    candidate, so that every template is rendered.
     """
     known, only_templates = known_choices(method), template_roles(method)
 
@@ -49,13 +49,13 @@ def full_length(method: Method, *, ends: bool = False) -> Method:
             is_known = part in known or keeps_a_number(part)
             return part if is_known else replace(part, weight="1", keep=Keep("all"))
         if isinstance(part, Repeat):
-            until, unless = (text if ends or _is_known(text) else NEVER for text in (part.until, part.unless))
+            until, unless = (text if _is_known(text) else NEVER for text in (part.until, part.unless))
             return replace(part, body=tuple(map(item, part.body)), until=until, unless=unless)
         return part
 
     steps = {name: _fullest(step) for name, step in method.steps.items()}
     fullest = replace(method, steps=steps, schedule=tuple(map(item, method.schedule)))
-    if method.defer is None or ends:
+    if method.defer is None:
         return fullest
     return replace(fullest, defer=replace(method.defer, below=_ALWAYS, method=full_length(method.defer.method)))
 

@@ -94,8 +94,7 @@ def test_a_plan_counts_each_question_as_handed_on(tmp_path: Path) -> None:
     _, by_cell = rehearse_plan(found)
     assert by_cell[cell.name].calls == 72 + 24
     text = explain(cell.debate)
-    assert "debate_confidence: the share of the debaters whose last answer is the answer of the debate" in text
-    assert "defer: if debate_confidence is below 0.7 or unknown, expert answers (self-consistency)" in text
+    assert "defer:\n  below: 0.7\n  to: expert\n  method:\n    protocol: self-consistency\n" in text
     assert "calls: 9 at most (fewer if the debate is sure enough)" in text
     assert fixed_counts(cell) == {}
 

@@ -1,0 +1,73 @@
+"""The parts of a resolved method as plain values, in the words of the language as far as they have such words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from cortexdsl.core import KEEP_TRUE, NEVER, Agent, Choose, Keep, Method, Model, Repeat, Sparse, Step
+from cortexdsl.expressions.spellings import as_documented
+
+
+def method_values(method: Method) -> dict[str, Any]:
+    """Return the parts of a method that differ from their defaults."""
+    values = _fields(method)
+    return {("roles" if name == "role_agents" else name): value for name, value in values.items()}
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a frozen value that differ from their defaults."""
+    named = {}
+    for field in fields(value):
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        own = getattr(value, field.name)
+        if own != default:
+            named[field.name] = _expression(own) if field.name in _EXPRESSIONS else _plain(own)
+    return named
+
+
+_EXPRESSIONS = ("weight", "where")
+
+
+def _expression(text: str) -> str:
+    """Return an expression as the language documents it, without parentheses around the numbers of settings."""
+    return re.sub(r"(?<!\w)\((\d+(?:\.\d+)?)\)", r"\1", as_documented(text))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Model | Agent):
+        return value.name
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, tuple | list | frozenset):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, Keep):
+        number = {value.rule: value.number} if value.number is not None else {}
+        return {**number, "above": value.floor} if value.floor is not None else number or value.rule
+    if isinstance(value, Choose):
+        source = {} if value.source == value.role else {"from": value.source}
+        return {"choose": value.role, **source, **_picked(value), **({"order": value.order} if value.order else {})}
+    if isinstance(value, Repeat):
+        conditions = {"unless": value.unless, "until": value.until}
+        ends = {word: _expression(text) for word, text in conditions.items() if text != NEVER}
+        return {"repeat": value.times, **ends, "do": _plain(value.body)}
+    if isinstance(value, Sparse):
+        within = _plain(value.within)
+        return {**_picked(value), **({"within": within} if within != "everyone" else {})}
+    if isinstance(value, Step):
+        reads = {"reads": [value.reads, *value.beside]} if value.beside else {}
+        return {name: inner for name, inner in _fields(value).items() if name not in ("name", "beside")} | reads
+    if isinstance(value, Method):
+        return method_values(value)
+    if hasattr(value, "word"):  # a topology
+        named = _fields(value)
+        return {value.word: next(iter(named.values())) if len(named) == 1 else named} if named else value.word
+    return _fields(value) if is_dataclass(value) else value
+
+
+def _picked(value: Choose | Sparse) -> dict[str, Any]:
+    """Return how agents, or edges, are picked: by a condition, or by a weight and a rule."""
+    weight = _expression(value.weight)
+    return {"where": weight} if value.keep == KEEP_TRUE else {"weight": weight, "keep": _plain(value.keep)}
