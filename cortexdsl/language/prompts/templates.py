@@ -209,7 +209,7 @@ class Templates:
         except SpecError:  # in a part that may never be rendered
             return False
         root = shipped_prompts()
-        files = [Path(self._loader.get_source(self._environment, name)[1] or "") for name in names]
+        files = [Path(self._loader.get_source(self._environment, name)[1] or "").resolve() for name in names]
         return self.uses(prompt) is not None and all(file.is_relative_to(root) for file in files)
 
     def _undefined(self, prompt: str, variables: Mapping[str, Any], error: UndefinedError) -> list[Problem]:
