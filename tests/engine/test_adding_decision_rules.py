@@ -36,7 +36,7 @@ import json
 from pathlib import Path
 from cortexdsl.cli.main import main
 from cortexdsl.plan import compile_spec
-from cortexdsl.plan.rehearsal.wording import decision_in_words
+from cortexdsl.plan.rehearsal.values import method_values
 from cortexdsl.records import read_debates
 assert main(["check", "spec.yaml"]) == 0
 plan = compile_spec("spec.yaml")
@@ -48,7 +48,7 @@ assert main(["debate", "spec.yaml", *parts]) == 0
 debates = [record.debate for record in read_debates(Path(out))]
 last = [[turn.answer or "" for turn in debate.turns if turn.reads == 'answer'] for debate in debates]
 print(json.dumps({
-    "words": decision_in_words(cell.debate),
+    "shown": method_values(cell.debate)["decide"],
     "is_longest": [debate.answer == max(answers, key=len) for debate, answers in zip(debates, last)],
 }))
 """
@@ -68,4 +68,4 @@ def test_a_decision_rule_is_added_in_one_place(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", USE], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
-    assert result == {"words": "the longest of the last answers", "is_longest": [True] * 8}
+    assert result == {"shown": {"rule": "longest"}, "is_longest": [True] * 8}

@@ -26,7 +26,7 @@ from cortexdsl.metrics.registry import MODULES
 from cortexdsl.metrics.scores import score_rows
 from cortexdsl.models import transports
 from cortexdsl.models.transports.registry import CORE, DECLARATION
-from cortexdsl.plan.rehearsal.wording import decision_in_words
+from cortexdsl.plan.rehearsal.values import method_values
 from cortexdsl.stats.tables.score_table import score_table
 from tests.language.methods.test_resolve import TEAM, made
 from tests.stats.debates import grade, record
@@ -85,7 +85,7 @@ def test_each_rule_of_decisions_can_be_written_and_decides_in_its_own_way(rule: 
     assert of.decide.rule == rule
     assert decide(of, turns, names, random.Random).answer == RULES[rule][1]
     others = DECISION_RULES.keys() - {rule}
-    assert decision_in_words(of) not in {decision_in_words(method(other)) for other in others}
+    assert method_values(of)["decide"] not in [method_values(method(other))["decide"] for other in others]
 
 
 @pytest.mark.parametrize("rule", KEEP_RULES)
