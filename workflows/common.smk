@@ -18,6 +18,31 @@ from cortexdsl.plan.compiler import sound_experiments
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.layout import selected_experiments
 from cortexdsl.plan.forecast.validation import validated_plan
+from cortexdsl.plan.job_digests import (
+    debate_digest,
+    join_digest,
+    judge_digest,
+    look_digest,
+    pool_digest,
+    score_digest,
+    whatif_digest,
+)
+from cortexdsl.plan.job_files import (
+    all_judgements,
+    all_pools,
+    all_trajectories,
+    answer_files,
+    debate_files,
+    debate_inputs,
+    judgement_files,
+    kept_tables,
+    look_inputs,
+    pool_inputs,
+    table_parts,
+    trained_models,
+    trajectory_files,
+    trajectory_inputs,
+)
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
 from cortexdsl.plan.jobs.schedule import outdated_outputs
@@ -151,7 +176,7 @@ def to_score(wildcards):
     force_outdated(wildcards.experiment)
     plan, looks = plan_of(wildcards.experiment), looks_of(wildcards.experiment)
     batches = batches_by_cell(plan, len(looks))[wildcards.cell] if looks else None
-    return [*plan.debates_of(wildcards.dataset, wildcards.cell, batches), *looks]
+    return [*debate_files(plan, wildcards.dataset, wildcards.cell, batches), *looks]
 
 
 # Every file that an experiment ends with: for each file of rules a function from its plan to what these rules make.
@@ -183,8 +208,8 @@ def to_look(wildcards):
     plan, batch = plan_of(wildcards.experiment), int(wildcards.batch)
     if plan.is_racing and batch > 1:
         checkpoints.look.get(experiment=wildcards.experiment, batch=str(batch - 1))
-        return plan.look_inputs(batch, live_in(plan, batch))
-    return plan.look_inputs(batch)
+        return look_inputs(plan, batch, live_in(plan, batch))
+    return look_inputs(plan, batch)
 
 
 def to_train(wildcards):
@@ -247,7 +272,9 @@ def force_outdated(experiment):
         for sentence in repair.sentences:
             logger.info(sentence)
     looks = [plan.layout.look(batch) for batch in range(1, plan.batches + 1)]
-    again.update(filter(is_unknown, [plan.layout.plan, *looks, *plan.parts("scores")]))
+    again.update(
+        filter(is_unknown, [plan.layout.plan, *looks, *table_parts(plan, "scores")])
+    )
     if ERRORS_AGAIN:
         again.update(plan.layout.debates(*job) for job in failed_jobs(plan))
         again.update(plan.layout.judgements(*cell) for cell in failed_judgements(plan))
@@ -263,8 +290,11 @@ def to_judge(wildcards):
 def to_debate(wildcards):
     """Return the inputs of a debate job."""
     force_outdated(wildcards.experiment)
-    return plan_of(wildcards.experiment).debate_inputs(
-        wildcards.dataset, wildcards.cell, wildcards.shard
+    return debate_inputs(
+        plan_of(wildcards.experiment),
+        wildcards.dataset,
+        wildcards.cell,
+        wildcards.shard,
     )
 
 

@@ -19,8 +19,11 @@ rule debate:
         connections=connections,
     params:
         spec=spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).debate_digest(
-            wildcards.dataset, wildcards.cell, wildcards.shard
+        digest=lambda wildcards: debate_digest(
+            plan_of(wildcards.experiment),
+            wildcards.dataset,
+            wildcards.cell,
+            wildcards.shard,
         ),
     shell:
         "cortexdsl debate {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"

@@ -2,7 +2,7 @@
 # so its calls are logged in a folder of their own, which no debate reads.
 
 PRODUCTS.append(
-    lambda plan: [*plan.judgements(), plan.layout.agreement] if plan.judging else []
+    lambda plan: [*all_judgements(plan), plan.layout.agreement] if plan.judging else []
 )
 
 
@@ -20,8 +20,8 @@ rule judge:
         connections=connections,
     params:
         spec=spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).judge_digest(
-            wildcards.dataset, wildcards.cell
+        digest=lambda wildcards: judge_digest(
+            plan_of(wildcards.experiment), wildcards.dataset, wildcards.cell
         ),
     shell:
         "cortexdsl judge {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
@@ -33,7 +33,7 @@ rule judge:
 
 rule agreement:
     input:
-        lambda wildcards: plan_of(wildcards.experiment).judgements(),
+        lambda wildcards: all_judgements(plan_of(wildcards.experiment)),
     output:
         Layout("results/{experiment}").agreement,
     log:

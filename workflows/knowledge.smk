@@ -1,12 +1,12 @@
 # Knowledge pools: the passages that each source finds for the questions of a dataset, stored with the experiment.
 
-PRODUCTS.append(lambda plan: plan.all_pools)
+PRODUCTS.append(lambda plan: all_pools(plan))
 
 
 rule pool:
     input:
-        lambda wildcards: plan_of(wildcards.experiment).pool_inputs(
-            wildcards.dataset, wildcards.source
+        lambda wildcards: pool_inputs(
+            plan_of(wildcards.experiment), wildcards.dataset, wildcards.source
         ),
     output:
         Layout("results/{experiment}").pool("{dataset}", "{source}"),
@@ -19,8 +19,8 @@ rule pool:
         connections=connections,
     params:
         spec=spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).pool_digest(
-            wildcards.dataset, wildcards.source
+        digest=lambda wildcards: pool_digest(
+            plan_of(wildcards.experiment), wildcards.dataset, wildcards.source
         ),
     shell:
         "cortexdsl pool {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"

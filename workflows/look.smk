@@ -14,7 +14,7 @@ checkpoint look:
         "../environment.yml"
     params:
         spec=spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).look_digest,
+        digest=lambda wildcards: look_digest(plan_of(wildcards.experiment)),
     shell:
         "cortexdsl look {params.spec:q} --experiment {wildcards.experiment:q} --batch {wildcards.batch}"
         " > {log:q} 2>&1"

@@ -29,7 +29,7 @@ rule report:
             if plan_of(wildcards.experiment).whatifs
             else []
         ),
-        kept=lambda wildcards: plan_of(wildcards.experiment).kept_tables,
+        kept=lambda wildcards: kept_tables(plan_of(wildcards.experiment)),
     output:
         page=Layout("results/{experiment}").report,
         view="results/{experiment}/view.html",

@@ -2,7 +2,7 @@
 
 PRODUCTS.append(
     lambda plan: [
-        *(part for table in PARTS for part in plan.parts(table)),
+        *(part for table in PARTS for part in table_parts(plan, table)),
         *(plan.layout.table(table) for table in TABLES),
     ]
 )
@@ -11,8 +11,8 @@ PRODUCTS.append(
 rule score:
     input:
         to_score,
-        lambda wildcards: plan_of(wildcards.experiment).judgements_of(
-            wildcards.dataset, wildcards.cell
+        lambda wildcards: judgement_files(
+            plan_of(wildcards.experiment), wildcards.dataset, wildcards.cell
         ),
     output:
         [
@@ -29,8 +29,8 @@ rule score:
         runtime=60,
     params:
         spec=spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).score_digest(
-            wildcards.dataset, wildcards.cell
+        digest=lambda wildcards: score_digest(
+            plan_of(wildcards.experiment), wildcards.dataset, wildcards.cell
         ),
     shell:
         "cortexdsl score {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
@@ -42,7 +42,7 @@ rule join:
         lambda wildcards: [
             part
             for table in TABLES
-            for part in plan_of(wildcards.experiment).parts(table)
+            for part in table_parts(plan_of(wildcards.experiment), table)
         ],
     output:
         [Layout("results/{experiment}").table(table) for table in TABLES],
@@ -53,7 +53,7 @@ rule join:
         "../environment.yml"
     params:
         spec=spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).join_digest,
+        digest=lambda wildcards: join_digest(plan_of(wildcards.experiment)),
     shell:
         "cortexdsl join {params.spec:q} --experiment {wildcards.experiment:q}"
         " > {log:q} 2>&1"

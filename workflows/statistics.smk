@@ -16,7 +16,7 @@ rule verdict:
     input:
         plan=Layout("results/{experiment}").plan,
         scores=Layout("results/{experiment}").table("scores"),
-        answers=lambda wildcards: plan_of(wildcards.experiment).answers_asked,
+        answers=lambda wildcards: answer_files(plan_of(wildcards.experiment)),
     output:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,

@@ -1,7 +1,7 @@
 # Learning from pairs (docs/training.md): one job for each phase. Its checkpoints are not outputs: they outlive a failed
 # job.
 
-PRODUCTS.append(lambda plan: plan.trained_models)
+PRODUCTS.append(lambda plan: trained_models(plan))
 
 
 rule train:

@@ -1,14 +1,14 @@
 # Debates to learn from, with alternative replies, and the preference pairs made from them. A phase debates with the
 # models that the phases before it have trained.
 
-PRODUCTS.append(lambda plan: [*plan.all_trajectories, *plan.kept_tables])
+PRODUCTS.append(lambda plan: [*all_trajectories(plan), *kept_tables(plan)])
 
 
 rule trajectories:
     input:
         Layout("results/{experiment}").declared,
-        lambda wildcards: plan_of(wildcards.experiment).trajectory_inputs(
-            wildcards.training, wildcards.phase
+        lambda wildcards: trajectory_inputs(
+            plan_of(wildcards.experiment), wildcards.training, wildcards.phase
         ),
     output:
         Layout("results/{experiment}").trajectories("{training}", "{phase}", "{shard}"),
@@ -37,8 +37,8 @@ rule trajectories:
 
 rule pairs:
     input:
-        lambda wildcards: plan_of(wildcards.experiment).trajectories_of(
-            wildcards.training, wildcards.phase
+        lambda wildcards: trajectory_files(
+            plan_of(wildcards.experiment), wildcards.training, wildcards.phase
         ),
     output:
         pairs=Layout("results/{experiment}").pairs("{training}", "{phase}"),

@@ -20,7 +20,7 @@ rule whatif:
         ),
     params:
         spec=spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).whatif_digest,
+        digest=lambda wildcards: whatif_digest(plan_of(wildcards.experiment)),
     shell:
         "cortexdsl whatif {params.spec:q} --experiment {wildcards.experiment:q}"
         + " --connections {resources.connections} > {log:q} 2>&1"

@@ -45,7 +45,7 @@ rule all_cells:
         [plan.layout.debates(dataset, cell.slug, shard.label)
          for dataset, shards in plan.shards.items() for cell in plan.cells for shard in shards]
     params:
-        digests=[plan.debate_digest(dataset, cell.slug, shard.label)
+        digests=[debate_digest(plan, dataset, cell.slug, shard.label)
                  for dataset, shards in plan.shards.items() for cell in plan.cells for shard in shards]
     shell:
         quote(sys.executable) + " {script} --spec {spec} --inside > one_job.log 2>&1"

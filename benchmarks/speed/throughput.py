@@ -28,6 +28,7 @@ from aiohttp import web
 from benchmarks.chat_server import CHAT, ChatServer, completion, serving
 from cortexdsl.models.transports.litellm import load
 from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.job_files import debate_files
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SLOTS = 64
@@ -94,7 +95,7 @@ def run(folder: Path, base: str, way: str, case: str, cores: int, more: list[str
     here = Path.cwd()
     os.chdir(folder)
     plan = compile_spec("bench")
-    targets = [path for dataset in plan.tasks for cell in plan.cells for path in plan.debates_of(dataset, cell.slug)]
+    targets = [path for dataset in plan.tasks for cell in plan.cells for path in debate_files(plan, dataset, cell.slug)]
     os.chdir(here)
     snakefile = str(REPOSITORY / "Snakefile")
     command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--cores", str(cores), *targets, *more]

@@ -10,6 +10,7 @@ from cortexdsl.jobs.arguments import add_spec, plan_of_job
 from cortexdsl.metrics.scores import Row, write_rows
 from cortexdsl.metrics.tables import agreement_rows
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_files import judgement_files
 from cortexdsl.plan.persistence.journal import record_files, seal_manifest
 from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
 
@@ -39,7 +40,7 @@ def _rows(plan: Plan, dataset: str) -> list[Row]:
     by_cell = {
         cell.name: Judgements(Path(path)).by_answer
         for cell in plan.cells
-        for path in plan.judgements_of(dataset, cell.slug)
+        for path in judgement_files(plan, dataset, cell.slug)
     }
     answers = {answered: None for judged in by_cell.values() for answered in judged}
     task = plan.task(dataset)

@@ -62,6 +62,8 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.compiled import check_cell
 from cortexdsl.plan.digests import templates_of
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_digests import debate_digest
+from cortexdsl.plan.job_files import pool_files
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
@@ -142,7 +144,7 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
         What it shares with other jobs of this process, connections included; by default nothing.
     """
     plan = plan_of_job(args.spec, args.experiment)
-    digest = plan.debate_digest(args.dataset, args.cell, args.shard)  # refuses a job that the spec does not have
+    digest = debate_digest(plan, args.dataset, args.cell, args.shard)  # refuses a job that the spec does not have
     if args.digest and args.digest != digest:
         raise InputError(
             f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
@@ -211,7 +213,7 @@ async def _debate(
         limits=limits,
         ledgers=Path(plan.layout.spent),
         addresses=Path(plan.layout.addresses),
-        job=JobInfo(*name, plan.spec_name, plan.debate_digest(dataset, slug, label)),
+        job=JobInfo(*name, plan.spec_name, debate_digest(plan, dataset, slug, label)),
         offline=offline,
         errors_again=errors_again,
         shared=shared,
@@ -330,7 +332,7 @@ def shard_work(plan: Plan, dataset: str, slug: str, label: str) -> ShardWork:
 
 def _prepared(plan: Plan, cell: Cell, dataset: str) -> Callable[[Method, Question], Method]:
     """Return what gives a method the passages of a question."""
-    pools = read_pools([Path(path) for path in plan.pools(dataset, cell)])
+    pools = read_pools([Path(path) for path in pool_files(plan, dataset, cell)])
 
     def prepared(method: Method, question: Question) -> Method:
         return with_pool(method, pools[question.id]) if pools else method

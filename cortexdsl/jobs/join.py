@@ -14,6 +14,7 @@ from cortexdsl.jobs.arguments import add_spec, plan_of_job
 from cortexdsl.metrics.estimates import round_table
 from cortexdsl.metrics.scores import Row, check_complete, read_rows, write_rows
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_files import table_parts
 from cortexdsl.plan.layout import TABLES
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import batches_by_cell, batches_run
@@ -41,9 +42,9 @@ def join(plan: Plan) -> None:
     RecordError
         Scores are missing, double or not of the plan.
     """
-    check_files(plan.layout, [part for table in TABLES for part in plan.parts(table)])
+    check_files(plan.layout, [part for table in TABLES for part in table_parts(plan, table)])
     for table in TABLES:
-        parts = [Path(path) for path in plan.parts(table)]
+        parts = [Path(path) for path in table_parts(plan, table)]
         rows = [row for part in parts for row in read_rows(part)]
         target = Path(plan.layout.table(table))
         if table == "rounds":

@@ -31,6 +31,8 @@ from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_digests import judge_digest
+from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.parts import Judging
 from cortexdsl.plan.persistence.journal import record_files
@@ -102,7 +104,7 @@ async def _judge(
     errors_again: bool = False,
     shared: SharedState | None = None,
 ) -> tuple[Sequence[Judgement], CallCounts]:
-    paths = plan.debates_of(dataset, slug, batches_of(plan, slug))
+    paths = debate_files(plan, dataset, slug, batches_of(plan, slug))
     records = [record for path in paths for record in read_debates(Path(path))]
     return await judge_records(
         plan,
@@ -165,7 +167,7 @@ async def judge_records(
         ledgers=Path(plan.layout.spent),
         addresses=Path(plan.layout.addresses),
         job=JobInfo(
-            f"{dataset}~{log}~judge", dataset, slug, spec=plan.spec_name, digest=plan.judge_digest(dataset, slug)
+            f"{dataset}~{log}~judge", dataset, slug, spec=plan.spec_name, digest=judge_digest(plan, dataset, slug)
         ),
         offline=offline,
         errors_again=errors_again,

@@ -23,6 +23,7 @@ from cortexdsl.metrics.scores import Row, read_rows, write_scores
 from cortexdsl.metrics.view import grade_together
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import most_of_question
+from cortexdsl.plan.job_files import batch_files
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.ledger import read_ledger
 from cortexdsl.plan.persistence.store import LOOK_VERSION, batches_by_cell, live_in
@@ -123,7 +124,7 @@ def _batch_scores(plan: Plan, batch: int, live: Sequence[str]) -> list[Row]:
     rows: list[Row] = []
     for dataset, task in plan.tasks.items():
         for slug in live:
-            paths = plan.batch_of(dataset, slug, batch)
+            paths = batch_files(plan, dataset, slug, batch)
             records = [record for path in paths for record in read_debates(Path(path))]
             rows += cell_scores(plan, dataset, slug, records, grade_together(records, task.grade_all))
     return rows

@@ -28,6 +28,7 @@ from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_digests import pool_digest
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.tasks.retrieval.pools import build_pool
@@ -69,7 +70,7 @@ async def _build(
 ) -> str:
     """Build the pools; results are logged at once, so that no search is repeated after a crash."""
     log = args.out.parent / "searches" / args.out.name
-    digest = plan.pool_digest(args.dataset, args.source)
+    digest = pool_digest(plan, args.dataset, args.source)
     with AppendLog(log) as writer:
         searches = [record for _, line in whole_lines(log) if (record := parse(line))]
         client = open_client(

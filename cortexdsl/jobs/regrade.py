@@ -28,6 +28,8 @@ from cortexdsl.jobs.score import score_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_digests import score_digest
+from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
 from cortexdsl.plan.layout import PARTS
@@ -58,10 +60,10 @@ def _note(plan: Plan, dataset: str, slug: str) -> Path:
 
 
 def _state(plan: Plan, dataset: str, slug: str) -> str:
-    read = [*plan.debates_of(dataset, slug), plan.layout.judgements(dataset, slug)]
+    read = [*debate_files(plan, dataset, slug), plan.layout.judgements(dataset, slug)]
     states = [(path, os.stat(path)) for path in read if os.path.exists(path)]  # noqa: PTH110, PTH116 (they are texts)
     files = [(path, state.st_mtime_ns, state.st_size) for path, state in states]
-    parts = [_program(), plan.digest, plan.score_digest(dataset, slug), files]
+    parts = [_program(), plan.digest, score_digest(plan, dataset, slug), files]
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -123,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
 def _read_again(plan: Plan, dataset: str, slug: str) -> tuple[int, int]:
     """Read the debates of a cell again; return how many answers and decisions changed."""
     answers = decisions = 0
-    for path in plan.debates_of(dataset, slug):
+    for path in debate_files(plan, dataset, slug):
         if plan.stopping and not Path(path).exists():
             continue  # its batch was not needed
         before = list(read_debates(Path(path)))

@@ -23,6 +23,7 @@ from cortexdsl.metrics.scores import DecidedIn, Row, answer_rows, round_rows, sc
 from cortexdsl.metrics.tables import debate_tables
 from cortexdsl.metrics.view import DecidedAfter, Grade, grade_together, view_debate
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.layout import PARTS
 from cortexdsl.plan.parts import JUDGED
 from cortexdsl.plan.persistence.journal import record_files
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     """Grade the debates of a cell and write its part of every table."""
     task = plan.task(dataset)
-    paths = plan.debates_of(dataset, slug, batches_of(plan, slug))
+    paths = debate_files(plan, dataset, slug, batches_of(plan, slug))
     records = [record for path in paths for record in read_debates(Path(path))]
     grade = grade_together(records, task.grade_all)
     clusters = {question.id: question.cluster for question in task.questions}

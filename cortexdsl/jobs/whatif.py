@@ -34,6 +34,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import rehearse_whatifs
+from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.parts import JUDGED, Whatif
@@ -166,7 +167,7 @@ def _check_finished(plan: Plan, name: str) -> None:
 
 
 def _debates(plan: Plan, dataset: str, slug: str) -> list[str]:
-    return plan.debates_of(dataset, slug, batches_of(plan, slug))
+    return debate_files(plan, dataset, slug, batches_of(plan, slug))
 
 
 def _labels(plan: Plan, dataset: str, slug: str) -> list[str]:

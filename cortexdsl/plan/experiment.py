@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
-from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import (
     VERIFIER,
@@ -17,32 +15,25 @@ from cortexdsl.core import (
     Family,
     KnowledgeSource,
     Limits,
-    Method,
     Model,
     Question,
     StoppingRule,
     in_stage,
     of_step,
 )
-from cortexdsl.core.metrics import METRICS, grouped
 from cortexdsl.engine.methods import pool_sources, stages_of
 from cortexdsl.errors import InputError
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.models.known_models import parameters_per_token
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.models import tool_files, tool_sources
+from cortexdsl.plan.models import tool_sources
 from cortexdsl.plan.parts import Judging, Permission, Whatif
 from cortexdsl.plan.shards import Shard, find
-from cortexdsl.plan.training import Training, is_pinned
+from cortexdsl.plan.training import Training
 from cortexdsl.tasks.task import Task
 
 Value = TypeVar("Value")
-
-_COLUMNS = sorted({metric.column for metric in METRICS.values() if not metric.group})
-"""Columns of every scores.csv. If a later version adds a column, the cells are scored again from their records."""
-_SCORING = 2
-"""Increase this if records get other scores; the cells are then scored again."""
 
 
 @dataclass(frozen=True)
@@ -227,8 +218,8 @@ class Plan:
         prices = {name: model.price for name, model in self.models.items()}
         words = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, self.reply_tokens
         phases = [phase.trained_digest for training in self.trainings for phase in training.phases]
-        more = *self._stopping, *([phases] if phases else [])
-        return digest(self.seed, self.replicates, cells, self._questions, words, self.judging, *more)
+        more = *self.stopping_rules, *([phases] if phases else [])
+        return digest(self.seed, self.replicates, cells, self.question_digests, words, self.judging, *more)
 
     @cached_property
     def meanings(self) -> dict[str, str]:
@@ -244,161 +235,19 @@ class Plan:
         own = method_digest(cell.debate, 0, self.templates.digest, cell.match)
         return digest(own, pools, similarity, budget_meaning)
 
-    @cached_property
-    def join_digest(self) -> str:
-        """Digest of what the tables of all cells depend on, apart from their parts."""
-        return digest(self.seed, self.replicates, [cell.name for cell in self.cells], self._questions)
-
-    @cached_property
-    def look_digest(self) -> str:
-        """Digest of what an interim look depends on, apart from the debates."""
-        cells = [(cell.name, cell.aliases, cell.method, cell.axes) for cell in self.cells]
-        correction = self.analysis.get("correction")
-        return digest(self.replicates, cells, self._questions, self.hypotheses, correction, *self._stopping)
-
-    @cached_property
-    def whatif_digest(self) -> str:
-        """Digest of what the counterfactuals depend on, apart from the debates."""
-        whatifs = [(whatif, self.cell_named(whatif.cell).digest) for whatif in self.whatifs]
-        return digest(self.seed, self.replicates, whatifs, self._questions)
-
-    def debate_digest(self, dataset: str, cell: str, shard: str) -> str:
-        """Return the digest of what one job's records depend on."""
-        place = self.shard(dataset, shard)
-        return digest(self.cell(cell).digest, self.task(dataset).digest, place.first, place.end)
-
-    def score_digest(self, dataset: str, cell: str) -> str:
-        """Return the digest of what one cell's scores depend on, apart from the records."""
-        own, shards = self.cell(cell), [shard.label for shard in self.shards[dataset]]
-        asked = grouped(self.named_metrics)
-        sizes = [self.call_sizes(own)] if any(metric.group in ("compute", "log") for metric in asked) else []
-        more = [[metric.column for metric in asked], *sizes] if asked else []
-        scored = own.name, own.method, shards, self.is_judged(dataset)
-        return digest(self.task(dataset).digest, *scored, _COLUMNS, _SCORING, *more)
-
-    def judge_digest(self, dataset: str, cell: str) -> str:
-        """Return the digest of what one cell's judgements depend on, apart from the records."""
-        shards = [shard.label for shard in self.shards[dataset]]
-        return digest(self.judging, self.seed, self.task(dataset).digest, self.cell(cell).name, shards)
-
-    def pool_digest(self, dataset: str, source: str) -> str:
-        """Return the digest of what a pool depends on, apart from its inputs."""
-        return digest(asdict(self._source(source)), self.task(dataset).digest)
-
     @property
-    def _stopping(self) -> tuple[StoppingRule, ...]:
+    def stopping_rules(self) -> tuple[StoppingRule, ...]:
         """The rule, if there is one: digests without it equal those of versions that had no stopping."""
         return (self.stopping,) if self.stopping else ()
 
     @cached_property
-    def _questions(self) -> Any:
+    def question_digests(self) -> Mapping[str, tuple[str, tuple[Shard, ...]]]:
+        """The digest and the shards of each dataset's questions."""
         return {label: (task.digest, self.shards[label]) for label, task in self.tasks.items()}
 
-    # Files
-
-    def debate_inputs(self, dataset: str, cell: str, shard: str) -> list[str]:
-        """Files that a debate job reads: dataset, debates of a matched budget, pools, what its tools read, weights."""
-        own = self.cell(cell)
-        budget = self.budget_of(own)
-        debates = [self.layout.debates(dataset, budget.slug, shard)] if budget else []
-        tools = tool_files(own.debate, self.knowledge, Path(self.spec_path).parent)
-        return [*self._data_files(dataset), *debates, *self.pools(dataset, own), *tools, *self._trained(own.debate)]
-
-    def trajectory_inputs(self, training: str, phase: str) -> list[str]:
-        """Files that a job of trajectories reads: the weights that earlier phases trained."""
-        return self._trained(self.training(training).phase(phase).method)
-
-    def trajectories_of(self, training: str, phase: str) -> list[str]:
-        """The trajectories of a phase."""
-        own = self.training(training)
-        return [self.layout.trajectories(training, own.phase(phase).label, shard.label) for shard in own.shards]
-
-    @property
-    def kept_tables(self) -> list[str]:
-        """The tables that count the pairs of every phase of every training."""
-        return [self.layout.kept(one.name, phase.label) for one in self.trainings for phase in one.phases]
-
-    def _trained(self, method: Method) -> list[str]:
-        """The weights of a method's models that this experiment trains."""
-        phases = [phase for training in self.trainings for phase in training.phases]
-        files = {phase.trained.model: phase.made for phase in phases if phase.trained is not None}
-        names = dict.fromkeys(model.model for model in method.models if model.model in files and not is_pinned(model))
-        return [files[name] for name in names]
-
-    def pools(self, dataset: str, cell: Cell) -> list[str]:
-        """The pool files that a cell's debates read."""
-        return [self.layout.pool(dataset, source) for source in pool_sources(cell.debate)]
-
-    def pool_inputs(self, dataset: str, source: str) -> list[str]:
-        """Files that a knowledge source is built from: the dataset, and the source's corpus."""
-        corpus = self._source(source).corpus
-        return [*self._data_files(dataset), *([(Path(self.spec_path).parent / corpus).as_posix()] if corpus else [])]
-
-    def _data_files(self, dataset: str) -> list[str]:
-        path = self.datasets[dataset].path
-        return [path] if path else []
-
-    def _source(self, name: str) -> KnowledgeSource:
+    def source(self, name: str) -> KnowledgeSource:
+        """Return the knowledge source of a name."""
         return _look_up(self.knowledge, name, f"{self.spec_path}: there is no knowledge source")
-
-    def look_inputs(self, batch: int, live: Sequence[str] | None = None) -> list[str]:
-        """Files that a look reads: the debates of its batch, of the live cells, and the scores of earlier looks."""
-        slugs = [cell.slug for cell in self.cells] if live is None else live
-        pairs = [(label, slug) for label in self.tasks for slug in slugs]
-        debates = [path for label, cell in pairs for path in self.batch_of(label, cell, batch)]
-        return [*debates, *(self.layout.look_scores(earlier) for earlier in range(1, batch))]
-
-    def debates_of(self, dataset: str, cell: str, batches: int | None = None) -> list[str]:
-        """The debate records of one cell on one dataset: all, or those of the first batches."""
-        shards = [shard for shard in self.shards[dataset] if batches is None or shard.number <= batches]
-        return [self.layout.debates(dataset, cell, shard.label) for shard in shards]
-
-    def batch_of(self, dataset: str, cell: str, batch: int) -> list[str]:
-        """The debate records of one cell on one batch of a dataset; a smaller dataset may have none."""
-        labels = [shard.label for shard in self.shards[dataset] if shard.number == batch]
-        return [self.layout.debates(dataset, cell, label) for label in labels]
-
-    def judgements_of(self, dataset: str, cell: str) -> list[str]:
-        """The judgements of one cell's answers to one dataset; empty if nothing is judged."""
-        return [self.layout.judgements(dataset, cell)] if self.is_judged(dataset) else []
-
-    def judgements(self) -> list[str]:
-        """Every file of judgements."""
-        pairs = [(dataset, cell.slug) for dataset in self.tasks for cell in self.cells]
-        return [path for pair in pairs for path in self.judgements_of(*pair)]
-
-    def parts(self, table: str) -> list[str]:
-        """The parts of a table: one for each dataset and cell."""
-        return [self.layout.part(table, dataset, cell.slug) for dataset in self.tasks for cell in self.cells]
-
-    @property
-    def all_pools(self) -> list[str]:
-        """Every knowledge pool, each once."""
-        pools = [path for dataset in self.tasks for cell in self.cells for path in self.pools(dataset, cell)]
-        return list(dict.fromkeys(pools))
-
-    @property
-    def all_trajectories(self) -> list[str]:
-        """The trajectories of every phase of every training."""
-        return [
-            path
-            for one in self.trainings
-            for phase in one.phases
-            for path in self.trajectories_of(one.name, phase.label)
-        ]
-
-    @property
-    def trained_models(self) -> list[str]:
-        """The weights that cells and phases use and that this experiment trains, each once."""
-        phases = [phase.method for training in self.trainings for phase in training.phases]
-        methods = [*(cell.debate for cell in self.cells), *phases]
-        return list(dict.fromkeys(path for method in methods for path in self._trained(method)))
-
-    @property
-    def answers_asked(self) -> list[str]:
-        """Every cell's answers, if a claim is about single agents or about confidences."""
-        claims = [parse_claim(claim) for claim in self.hypotheses]
-        return self.parts("answers") if any(map(needs_answers, claims)) else []
 
 
 def _look_up(values: Mapping[str, Value], name: str, complaint: str) -> Value:

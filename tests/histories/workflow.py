@@ -25,6 +25,7 @@ from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_digests import debate_digest, join_digest, score_digest
 from cortexdsl.plan.layout import PARTS, TABLES
 
 SPEC = Path("specs/wild.yaml")
@@ -89,22 +90,22 @@ class Workflow:
                 has_debated = False
                 for shard in shards:
                     out = plan.layout.debates(dataset, cell.slug, shard.label)
-                    digest = plan.debate_digest(dataset, cell.slug, shard.label)
+                    digest = debate_digest(plan, dataset, cell.slug, shard.label)
                     if self._is_due([out], digest):
                         where = ("--dataset", dataset, "--cell", cell.slug, "--shard", shard.label, "--out", out)
                         asyncio.run(self._debate(plan, ["debate", SPEC.as_posix(), *where]))
                         self._note([out], digest)
                         has_debated = True
                 parts = [plan.layout.part(table, dataset, cell.slug) for table in PARTS]
-                digest = plan.score_digest(dataset, cell.slug)
+                digest = score_digest(plan, dataset, cell.slug)
                 if has_debated or self._is_due(parts, digest):
                     _verb("score", SPEC.as_posix(), "--dataset", dataset, "--cell", cell.slug)
                     self._note(parts, digest)
                     has_scored = True
         tables = [plan.layout.table(table) for table in TABLES]
-        if has_scored or self._is_due(tables, plan.join_digest):
+        if has_scored or self._is_due(tables, join_digest(plan)):
             _verb("join", SPEC.as_posix())
-            self._note(tables, plan.join_digest)
+            self._note(tables, join_digest(plan))
         _verb("plan", SPEC.as_posix(), "--out", plan.layout.plan)
         _verb("verdict", plan.layout.root)
 

@@ -10,6 +10,7 @@ import pytest
 
 from cortexdsl import files
 from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.job_files import table_parts
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.run_record import begin_run
@@ -57,7 +58,7 @@ def run_watched(spec: str) -> None:
     plan = compile_spec(spec)
     layout = plan.layout
     outputs = [output for _, output, _ in job_outputs(plan)]
-    outputs += [path for table in PARTS for path in plan.parts(table)]
+    outputs += [path for table in PARTS for path in table_parts(plan, table)]
     outputs += [*map(layout.table, TABLES), layout.plan, layout.declared, layout.metrics, layout.comparisons]
     outputs += [layout.omnibus, layout.bounds, layout.ranks, layout.hypotheses, layout.report]
     begin_run(layout, outputs, plan.digest)

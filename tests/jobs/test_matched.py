@@ -11,6 +11,7 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.job_digests import score_digest
 from cortexdsl.report.build import build_report
 from tests.jobs.experiment import call, run_jobs, write_spec
 
@@ -133,7 +134,7 @@ def test_only_what_a_spec_names_changes_how_it_is_scored(tmp_path: Path, monkeyp
 
     def digests(text: str) -> tuple[str, str]:
         plan = compile_spec(write_spec(text))
-        return plan.score_digest("arithmetic", "full"), plan.cell("full").digest
+        return score_digest(plan, "arithmetic", "full"), plan.cell("full").digest
 
     sized = plain.replace("active_parameters: 3e9", "active_parameters: 4e9")
     assert digests(plain) == digests(sized)

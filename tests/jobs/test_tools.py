@@ -10,6 +10,7 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
 from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.job_files import debate_inputs
 from cortexdsl.plan.jobs.compiled_workflow import workflow_text
 from cortexdsl.records import read_debates
 
@@ -151,8 +152,8 @@ def test_mistakes_are_told_at_their_place(here: Path, old: str, new: str, said: 
 
 def test_what_tools_read_is_an_input_and_part_of_the_meaning(here: Path) -> None:
     plan = compile_spec("x")
-    assert "specs/facts.jsonl" in plan.debate_inputs("arithmetic", slug("look"), "r1-s01")
-    assert any(path.endswith("own.py") for path in plan.debate_inputs("arithmetic", slug("shout"), "r1-s01"))
+    assert "specs/facts.jsonl" in debate_inputs(plan, "arithmetic", slug("look"), "r1-s01")
+    assert any(path.endswith("own.py") for path in debate_inputs(plan, "arithmetic", slug("shout"), "r1-s01"))
     (here / "specs/x.yaml").write_text(SPEC.replace("facts.jsonl}", "facts.jsonl, top: 9}"))
     changed = compile_spec("x")
     same = {tool: changed.cell(slug(tool)).digest == plan.cell(slug(tool)).digest for tool in SAID}

@@ -11,6 +11,8 @@ from cortexdsl.errors import SpecError
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import JUDGE, rehearse_plan
+from cortexdsl.plan.job_digests import debate_digest, judge_digest
+from cortexdsl.plan.job_files import all_judgements
 from tests.plan.specs import SPEC, plan
 
 GRID = SPEC.replace("keep: [mean, {top: 1}]", "keep: [mean, {top: 1}]\n    rounds: [1, 2, 3]")
@@ -130,13 +132,13 @@ def test_a_claim_may_ask_it_of_the_dataset_that_has_it_and_that_one_alone_is_jud
     plan = compiled(tmp_path, ("accuracy(talk) > accuracy(vote)", "judged(talk) > judged(vote) on words"))
     assert plan.judging is not None
     assert (plan.judging.model.name, plan.judging.datasets) == ("wise", ("words",))
-    assert plan.judgements() == [f"results/texts/judgements/words/{cell}.jsonl" for cell in ("vote", "talk")]
+    assert all_judgements(plan) == [f"results/texts/judgements/words/{cell}.jsonl" for cell in ("vote", "talk")]
 
 
 def test_a_judge_that_nobody_asks_for_judges_nothing(tmp_path: Path) -> None:
     plan = compiled(tmp_path)
     assert plan.judging is None
-    assert plan.judgements() == []
+    assert all_judgements(plan) == []
     assert JUDGE not in rehearse_plan(plan)[1]
 
 
@@ -165,5 +167,5 @@ def test_the_estimate_has_one_judgement_for_each_debate_at_most(tmp_path: Path) 
 def test_what_the_judge_is_and_is_asked_belongs_to_its_digest_alone(tmp_path: Path) -> None:
     claim = ("accuracy(talk) > accuracy(vote)", "judged(talk) > judged(vote) on words")
     one, other = compiled(tmp_path, claim), compiled(tmp_path, claim, ("skill: 0.9", "skill: 0.8"))
-    assert one.judge_digest("words", "talk") != other.judge_digest("words", "talk")
-    assert one.debate_digest("words", "talk", "r1-s01") == other.debate_digest("words", "talk", "r1-s01")
+    assert judge_digest(one, "words", "talk") != judge_digest(other, "words", "talk")
+    assert debate_digest(one, "words", "talk", "r1-s01") == debate_digest(other, "words", "talk", "r1-s01")

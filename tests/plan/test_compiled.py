@@ -15,6 +15,7 @@ from cortexdsl.errors import InputError, RecordError
 from cortexdsl.plan.compiled import check_cell, read_compiled, write_compiled
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_digests import debate_digest, score_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = """\
@@ -70,9 +71,9 @@ def test_a_loaded_plan_is_the_plan_that_was_compiled(
     for cell in loaded.cells:
         check_cell(loaded, cell)
         for dataset, shards in plan.shards.items():
-            assert loaded.score_digest(dataset, cell.slug) == plan.score_digest(dataset, cell.slug)
+            assert score_digest(loaded, dataset, cell.slug) == score_digest(plan, dataset, cell.slug)
             shard = dataset, cell.slug, shards[0].label
-            assert loaded.debate_digest(*shard) == plan.debate_digest(*shard)
+            assert debate_digest(loaded, *shard) == debate_digest(plan, *shard)
 
 
 @pytest.mark.parametrize("job", [DEBATE, ["score", "specs/kept.yaml", *JOB]], ids=["debate", "score"])

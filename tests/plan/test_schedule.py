@@ -13,6 +13,7 @@ from snakemake.settings.types import MaxJobsPerTimespan
 
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_digests import debate_digest
 from cortexdsl.plan.jobs.schedule import connections_per_job, lift_default_rate, outdated_outputs
 from tests.display.made import said, write
 
@@ -34,7 +35,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     before = compile_spec("x.yaml")
     tallies = []
     for cell in before.cells:
-        digest = before.debate_digest("arithmetic", cell.slug, "r1-s01")
+        digest = debate_digest(before, "arithmetic", cell.slug, "r1-s01")
         tally = said(cell.slug, state="done", digest=digest) | {"job": f"arithmetic~{cell.slug}~r1-s01"}
         tallies.append(tally)
     write(Path("results/x/spent"), *tallies)

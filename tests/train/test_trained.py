@@ -9,6 +9,7 @@ import pytest
 
 from cortexdsl.errors import InputError, SpecError
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_files import debate_inputs, trajectory_inputs
 from cortexdsl.plan.training import with_trained
 from cortexdsl_tiny.folder import Folder
 from cortexdsl_train.phases import base_folder
@@ -85,9 +86,9 @@ def test_entries_mean_the_model_after_their_repeat_with_the_options_of_its_base(
     assert models["a1"].options["temperature"] == 0.5
     assert models["a2"].options["temperature"] == 0.0
     slug = compiled.cell_named("trained").slug
-    inputs = compiled.debate_inputs("arithmetic", slug, "r1-s01")
+    inputs = debate_inputs(compiled, "arithmetic", slug, "r1-s01")
     assert [path.split("/")[4] for path in inputs if path.endswith("model.safetensors")] == ["2-actor", "2-critic"]
-    assert compiled.trajectory_inputs("acc", "1-actor") == [
+    assert trajectory_inputs(compiled, "acc", "1-actor") == [
         "results/learning/train/acc/1-critic/model/model.safetensors"
     ]
 
@@ -265,7 +266,7 @@ def test_a_trained_model_speaks_in_steps_verifies_and_answers_handed_on_question
     for name, roles in expected.items():
         cell = compiled.cell_named(name)
         assert not any(model.model.startswith("trained/") for model in cell.debate.models)
-        inputs = compiled.debate_inputs("arithmetic", cell.slug, "r1-s01")
+        inputs = debate_inputs(compiled, "arithmetic", cell.slug, "r1-s01")
         assert set(inputs) >= {place.format(role) for role in roles}
         with pytest.raises(InputError, match=r"safetensors|there is no"):
             with_trained(cell.debate)

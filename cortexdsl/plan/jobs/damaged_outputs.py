@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cortexdsl.errors import CortexError
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_files import table_parts
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
@@ -132,7 +133,7 @@ def _untallied(plan: Plan, journal: Journal) -> Iterator[str]:
 def _all_outputs(plan: Plan) -> Iterator[str]:
     layout = plan.layout
     yield from (output for _, output, _ in job_outputs(plan))
-    yield from (path for table in PARTS for path in plan.parts(table))
+    yield from (path for table in PARTS for path in table_parts(plan, table))
     yield from map(layout.table, TABLES)
     yield from (layout.look(batch) for batch in range(1, plan.batches + 1))
     yield from (layout.plan, layout.metrics, layout.effects, layout.agreement, layout.report)

@@ -14,6 +14,8 @@ from cortexdsl.errors import RecordError
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.models.transports.registry import runs_here, way_of
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_digests import debate_digest, judge_digest, pool_digest
+from cortexdsl.plan.job_files import pool_files
 from cortexdsl.plan.persistence.store import LaterRecordError, read_plan
 from cortexdsl.plan.training import slug_of
 from cortexdsl.records import read_debates
@@ -70,13 +72,13 @@ def job_outputs(plan: Plan) -> Iterator[tuple[str, str, Callable[[], str]]]:
         for cell in plan.cells:
             for shard in shards:
                 place = dataset, cell.slug, shard.label
-                yield "~".join(place), layout.debates(*place), partial(plan.debate_digest, *place)
+                yield "~".join(place), layout.debates(*place), partial(debate_digest, plan, *place)
             if plan.is_judged(dataset):
                 judgements = layout.judgements(dataset, cell.slug)
-                yield f"{dataset}~{cell.slug}~judge", judgements, partial(plan.judge_digest, dataset, cell.slug)
-        for source in dict.fromkeys(Path(path).stem for cell in plan.cells for path in plan.pools(dataset, cell)):
+                yield f"{dataset}~{cell.slug}~judge", judgements, partial(judge_digest, plan, dataset, cell.slug)
+        for source in dict.fromkeys(Path(path).stem for cell in plan.cells for path in pool_files(plan, dataset, cell)):
             pool = layout.pool(dataset, source)
-            yield f"{dataset}~pool~{source}", pool, partial(plan.pool_digest, dataset, source)
+            yield f"{dataset}~pool~{source}", pool, partial(pool_digest, plan, dataset, source)
     for training in plan.trainings:
         for phase in training.phases:
             for shard in training.shards:

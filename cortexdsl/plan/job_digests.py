@@ -1,0 +1,59 @@
+"""Digests of what each kind of job depends on: a job runs again if its digest has changed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from cortexdsl.core.metrics import METRICS, grouped
+from cortexdsl.plan.digests import digest
+from cortexdsl.plan.experiment import Plan
+
+_COLUMNS = sorted({metric.column for metric in METRICS.values() if not metric.group})
+"""Columns of every scores.csv. If a later version adds a column, the cells are scored again from their records."""
+_SCORING = 2
+"""Increase this if records get other scores; the cells are then scored again."""
+
+
+def join_digest(plan: Plan) -> str:
+    """Digest of what the tables of all cells depend on, apart from their parts."""
+    return digest(plan.seed, plan.replicates, [cell.name for cell in plan.cells], plan.question_digests)
+
+
+def look_digest(plan: Plan) -> str:
+    """Digest of what an interim look depends on, apart from the debates."""
+    cells = [(cell.name, cell.aliases, cell.method, cell.axes) for cell in plan.cells]
+    correction = plan.analysis.get("correction")
+    return digest(plan.replicates, cells, plan.question_digests, plan.hypotheses, correction, *plan.stopping_rules)
+
+
+def whatif_digest(plan: Plan) -> str:
+    """Digest of what the counterfactuals depend on, apart from the debates."""
+    whatifs = [(whatif, plan.cell_named(whatif.cell).digest) for whatif in plan.whatifs]
+    return digest(plan.seed, plan.replicates, whatifs, plan.question_digests)
+
+
+def debate_digest(plan: Plan, dataset: str, cell: str, shard: str) -> str:
+    """Return the digest of what one job's records depend on."""
+    place = plan.shard(dataset, shard)
+    return digest(plan.cell(cell).digest, plan.task(dataset).digest, place.first, place.end)
+
+
+def score_digest(plan: Plan, dataset: str, cell: str) -> str:
+    """Return the digest of what one cell's scores depend on, apart from the records."""
+    own, shards = plan.cell(cell), [shard.label for shard in plan.shards[dataset]]
+    asked = grouped(plan.named_metrics)
+    sizes = [plan.call_sizes(own)] if any(metric.group in ("compute", "log") for metric in asked) else []
+    more = [[metric.column for metric in asked], *sizes] if asked else []
+    scored = own.name, own.method, shards, plan.is_judged(dataset)
+    return digest(plan.task(dataset).digest, *scored, _COLUMNS, _SCORING, *more)
+
+
+def judge_digest(plan: Plan, dataset: str, cell: str) -> str:
+    """Return the digest of what one cell's judgements depend on, apart from the records."""
+    shards = [shard.label for shard in plan.shards[dataset]]
+    return digest(plan.judging, plan.seed, plan.task(dataset).digest, plan.cell(cell).name, shards)
+
+
+def pool_digest(plan: Plan, dataset: str, source: str) -> str:
+    """Return the digest of what a pool depends on, apart from its inputs."""
+    return digest(asdict(plan.source(source)), plan.task(dataset).digest)

@@ -1,0 +1,125 @@
+"""The files that jobs read, and that an experiment ends with, as lists of paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cortexdsl.claims.meaning import needs_answers
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.core import Cell, Method
+from cortexdsl.engine.methods import pool_sources
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.models import tool_files
+from cortexdsl.plan.training import is_pinned
+
+
+def debate_inputs(plan: Plan, dataset: str, cell: str, shard: str) -> list[str]:
+    """Files that a debate job reads: dataset, debates of a matched budget, pools, what its tools read, weights."""
+    own = plan.cell(cell)
+    budget = plan.budget_of(own)
+    debates = [plan.layout.debates(dataset, budget.slug, shard)] if budget else []
+    tools = tool_files(own.debate, plan.knowledge, Path(plan.spec_path).parent)
+    return [*_data_files(plan, dataset), *debates, *pool_files(plan, dataset, own), *tools, *_trained(plan, own.debate)]
+
+
+def trajectory_inputs(plan: Plan, training: str, phase: str) -> list[str]:
+    """Files that a job of trajectories reads: the weights that earlier phases trained."""
+    return _trained(plan, plan.training(training).phase(phase).method)
+
+
+def trajectory_files(plan: Plan, training: str, phase: str) -> list[str]:
+    """The trajectories of a phase."""
+    own = plan.training(training)
+    return [plan.layout.trajectories(training, own.phase(phase).label, shard.label) for shard in own.shards]
+
+
+def kept_tables(plan: Plan) -> list[str]:
+    """The tables that count the pairs of every phase of every training."""
+    return [plan.layout.kept(one.name, phase.label) for one in plan.trainings for phase in one.phases]
+
+
+def _trained(plan: Plan, method: Method) -> list[str]:
+    """The weights of a method's models that this experiment trains."""
+    phases = [phase for training in plan.trainings for phase in training.phases]
+    files = {phase.trained.model: phase.made for phase in phases if phase.trained is not None}
+    names = dict.fromkeys(model.model for model in method.models if model.model in files and not is_pinned(model))
+    return [files[name] for name in names]
+
+
+def pool_files(plan: Plan, dataset: str, cell: Cell) -> list[str]:
+    """The pool files that a cell's debates read."""
+    return [plan.layout.pool(dataset, source) for source in pool_sources(cell.debate)]
+
+
+def pool_inputs(plan: Plan, dataset: str, source: str) -> list[str]:
+    """Files that a knowledge source is built from: the dataset, and the source's corpus."""
+    corpus = plan.source(source).corpus
+    return [*_data_files(plan, dataset), *([(Path(plan.spec_path).parent / corpus).as_posix()] if corpus else [])]
+
+
+def look_inputs(plan: Plan, batch: int, live: Sequence[str] | None = None) -> list[str]:
+    """Files that a look reads: the debates of its batch, of the live cells, and the scores of earlier looks."""
+    slugs = [cell.slug for cell in plan.cells] if live is None else live
+    pairs = [(label, slug) for label in plan.tasks for slug in slugs]
+    debates = [path for label, cell in pairs for path in batch_files(plan, label, cell, batch)]
+    return [*debates, *(plan.layout.look_scores(earlier) for earlier in range(1, batch))]
+
+
+def debate_files(plan: Plan, dataset: str, cell: str, batches: int | None = None) -> list[str]:
+    """The debate records of one cell on one dataset: all, or those of the first batches."""
+    shards = [shard for shard in plan.shards[dataset] if batches is None or shard.number <= batches]
+    return [plan.layout.debates(dataset, cell, shard.label) for shard in shards]
+
+
+def batch_files(plan: Plan, dataset: str, cell: str, batch: int) -> list[str]:
+    """The debate records of one cell on one batch of a dataset; a smaller dataset may have none."""
+    labels = [shard.label for shard in plan.shards[dataset] if shard.number == batch]
+    return [plan.layout.debates(dataset, cell, label) for label in labels]
+
+
+def judgement_files(plan: Plan, dataset: str, cell: str) -> list[str]:
+    """The judgements of one cell's answers to one dataset; empty if nothing is judged."""
+    return [plan.layout.judgements(dataset, cell)] if plan.is_judged(dataset) else []
+
+
+def all_judgements(plan: Plan) -> list[str]:
+    """Every file of judgements."""
+    pairs = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
+    return [path for pair in pairs for path in judgement_files(plan, *pair)]
+
+
+def table_parts(plan: Plan, table: str) -> list[str]:
+    """The parts of a table: one for each dataset and cell."""
+    return [plan.layout.part(table, dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
+
+
+def all_pools(plan: Plan) -> list[str]:
+    """Every knowledge pool, each once."""
+    pools = [path for dataset in plan.tasks for cell in plan.cells for path in pool_files(plan, dataset, cell)]
+    return list(dict.fromkeys(pools))
+
+
+def all_trajectories(plan: Plan) -> list[str]:
+    """The trajectories of every phase of every training."""
+    return [
+        path for one in plan.trainings for phase in one.phases for path in trajectory_files(plan, one.name, phase.label)
+    ]
+
+
+def trained_models(plan: Plan) -> list[str]:
+    """The weights that cells and phases use and that this experiment trains, each once."""
+    phases = [phase.method for training in plan.trainings for phase in training.phases]
+    methods = [*(cell.debate for cell in plan.cells), *phases]
+    return list(dict.fromkeys(path for method in methods for path in _trained(plan, method)))
+
+
+def answer_files(plan: Plan) -> list[str]:
+    """Every cell's answers, if a claim is about single agents or about confidences."""
+    claims = [parse_claim(claim) for claim in plan.hypotheses]
+    return table_parts(plan, "answers") if any(map(needs_answers, claims)) else []
+
+
+def _data_files(plan: Plan, dataset: str) -> list[str]:
+    path = plan.datasets[dataset].path
+    return [path] if path else []
