@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from cortexdsl.core.types import EMPTY
+from cortexdsl.core.types import EMPTY, word
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class BatchSettings:
-    """Settings of a model that is asked in batches.
+    """How the calls of a model are collected into batches.
 
     Attributes
     ----------
@@ -107,9 +107,24 @@ class BatchSettings:
         The most seconds that a wave waits for debates that are busy elsewhere.
     """
 
-    requests: int | None = None
-    tokens: int | None = None
-    wait: float = 600.0
+    requests: int | None = word(
+        None, "The most calls of one batch. Default: as many as the provider takes.", strict=True, ge=1, le=100_000
+    )
+    tokens: int | None = word(
+        None,
+        "The most prompt tokens of a batch, estimated. It also limits the tokens of all batches that wait at the "
+        "provider. Default: no limit.",
+        strict=True,
+        ge=1,
+        le=10**12,
+    )
+    wait: float = word(
+        600.0,
+        "How long a batch waits for debates that are busy with other models: a number of seconds, or a text such as 10 "
+        "min. Then it is sent without them.",
+        ge=0,
+        le=86_400,
+    )
 
 
 @dataclass(frozen=True, slots=True)

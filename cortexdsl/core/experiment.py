@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from cortexdsl.core.protocol import Method
-from cortexdsl.core.types import Scalar
+from cortexdsl.core.types import Scalar, word
 
 Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
 """How the p-values of a family are adjusted together (see `cortexdsl.stats.inference.families.adjust`)."""
@@ -111,7 +111,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of an experiment: its spending, and the failures that it tolerates.
+    """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default.
 
     Attributes
     ----------
@@ -125,13 +125,28 @@ class Limits:
         Seconds to wait for a server that does not answer.
     """
 
-    calls: int | None = None
-    tokens: int | None = None
-    dollars: float | None = None
-    seconds: float | None = None
-    connections: int = 16
-    failed: float = 0.05
-    wait: float = 0.0
+    calls: int | None = word(None, "The most requests.", strict=True, ge=1)
+    tokens: int | None = word(None, "The most tokens, of prompts and replies.", strict=True, ge=1)
+    dollars: float | None = word(None, "The most dollars; every model needs a price.", strict=True, ge=0)
+    seconds: float | None = word(
+        None, "The most seconds of all jobs together. Two jobs of 60 seconds count as 120.", strict=True, gt=0
+    )
+    connections: int = word(
+        16,
+        "The most calls that wait for a reply at the same time, for each address and API key.",
+        strict=True,
+        ge=1,
+        le=100_000,
+    )
+    failed: float = word(
+        0.05,
+        "The share of calls that may fail, in each job and in the run, such as 0.05 or 5%. Fewer than five failures "
+        "are always allowed, unless the share is 0.",
+    )
+    wait: float = word(
+        0.0,
+        "How long to wait for a server that does not answer: a number of seconds, or a text such as 10min.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from cortexdsl.core.agents import FREE, Agent, Model
 from cortexdsl.core.confidence import BY_VOTES, STATED, DebateConfidence, Measure
 from cortexdsl.core.graphs import Nobody, Topology
 from cortexdsl.core.keep_rules import Keep
-from cortexdsl.core.types import EMPTY
+from cortexdsl.core.types import EMPTY, word
 
 Tells: TypeAlias = Literal["latest", "history", "by_answer", "about_me", "evidence"]
 Own: TypeAlias = Literal["none", "latest", "history"]
@@ -107,7 +107,9 @@ class Step:
     tells: tuple[Tells | TurnFilter, ...] = ("latest",)
     own: Own | TurnFilter = "none"
     material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    order: Literal["simultaneous", "sequential"] = "simultaneous"
+    order: Literal["simultaneous", "sequential"] = word(
+        "simultaneous", "Whether agents speak at the same time or one after the other."
+    )
     each: Each = "speaker"
     draws: int = 1
     reads: Reads = "answer"
@@ -118,8 +120,10 @@ class Step:
     of: str = ""
     model: Model | None = None
     sampling: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    chooses: Literal["agents", "turns"] = "agents"
-    placebo: PlaceboKind = "none"
+    chooses: Literal["agents", "turns"] = word(
+        "agents", "If the step reads a choice: whether the reply chooses agents or single turns."
+    )
+    placebo: PlaceboKind = word("none", "A control: what replaces the words of others.")  # noqa: RUF009 - a field
     variants: tuple[str, ...] = ()
 
     def model_of(self, agent: Agent) -> Model:
@@ -280,9 +284,17 @@ class Method:
     decide: Decide
     rounds_cap: int | None = None
     recalibration: tuple[Bin, ...] = ()
-    participation: Literal["spoken", "heard", "both"] = "spoken"
+    participation: Literal["spoken", "heard", "both"] = word(
+        "spoken",
+        "What `participation` means in expressions. spoken: how often others heard the agent. heard: how often it "
+        "heard others. both: the sum.",
+    )
     similarity: str = "ngram"
-    passes: Literal["whole", "answer", "reasoning"] = "whole"
+    passes: Literal["whole", "answer", "reasoning"] = word(
+        "whole",
+        "What prompts show of the replies of others. whole: the reply. answer: the answer alone. reasoning: the "
+        "model's reasoning, then the reply.",
+    )
     debaters: tuple[str, ...] = ()
     confidence: Measure = STATED
     debate_confidence: DebateConfidence = BY_VOTES

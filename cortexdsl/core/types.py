@@ -1,8 +1,9 @@
-"""Types of scalars and arrays, and the empty mapping: what every other module of this package builds on."""
+"""Types of scalars and arrays, the empty mapping, and fields that are words: what the other modules here build on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -13,3 +14,17 @@ Scalar: TypeAlias = str | int | float | bool | None
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+def word(default: Any, description: str, **bounds: Any) -> Any:
+    """Return a field that is a word of the language at the same time; the language makes its word of it.
+
+    Parameters
+    ----------
+    default : value
+    description : str
+        For the schema and the manual.
+    **bounds : values
+        Bounds of numbers by the names that pydantic gives them, such as `ge=1`.
+    """
+    return field(default=default, metadata={"description": description, **bounds})

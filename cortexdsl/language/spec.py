@@ -119,7 +119,7 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
         agents=MappingProxyType(agents),
         teams=MappingProxyType(teams),
         hypotheses=tuple(claims),
-        limits=core_value(Limits, text.limits),
+        limits=text.limits,
     )
 
 
@@ -201,7 +201,7 @@ def model_of(name: str, entry: ModelText) -> Model:
         price=None if entry.price is None else entry.price.per_token(),
         rate=None if entry.rate is None else entry.rate.rate(),
         needs_seeds=entry.deterministic == "required",
-        batch=BatchSettings() if entry.batch is None else core_value(BatchSettings, entry.batch),
+        batch=entry.batch or BatchSettings(),
         cache={True: "5min", "1h": "1h"}.get(entry.cache or False),
         refused=(
             *(("seed",) if "seed" in entry.drop else ()),

@@ -66,7 +66,8 @@ class Coverage:
     always : str
         Fields that are always in the digest, separated by spaces.
     later : str
-        Fields that were added later: with their default value a digest stays as it was.
+        Fields that were added later: with their default value a digest stays as it was. Words of the language
+        (`cortexdsl.core.types.word`) that are named nowhere are of this kind.
     never : str
         Fields that no result depends on: prices, access, patience, assumptions of the estimate.
     former : mapping
@@ -162,6 +163,8 @@ def _covered_fields(kind: type) -> tuple[tuple[str, str, tuple[Any, ...]], ...]:
         [(name, attribute or name) for name, _, attribute in (item.partition("=") for item in text.split())]
         for text in (coverage.always, coverage.later, coverage.never)
     )
+    named = [attribute for _, attribute in (*always, *later, *never)]
+    later += [(each.name, each.name) for each in fields(kind) if each.metadata and each.name not in named]
     declared = [attribute for _, attribute in (*always, *later, *never)]
     if sorted(declared) != sorted(defaults):
         wrong = ", ".join(sorted({*declared} ^ {*defaults})) or "a field named twice"

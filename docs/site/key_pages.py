@@ -42,7 +42,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "models": KeyPage(
         "Keys of models and servers",
         "These are the keys of an entry of `models`, its price and its rate, and of an entry of `servers`.",
-        ("ModelText", "PriceText", "RateText", "BatchText", "ServerText"),
+        ("ModelText", "PriceText", "RateText", "BatchSettingsText", "ServerText"),
     ),
     "datasets": KeyPage(
         "Keys of datasets, knowledge and tools",
@@ -72,7 +72,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "Keys of a step",
         "These are the keys of an entry of `steps` in a protocol: who speaks, what the prompt shows, and what is read "
         "from the reply.",
-        ("StepText", "StepModelForm", "SayForm", "VariantsForm", "ToldText", "OwnTold", "EdgeForm"),
+        ("StepText", "StepModelForm", "SayForm", "VariantsForm", "TurnFilterText", "OwnFilterText", "EdgeForm"),
     ),
     "hears": KeyPage(
         "Keys of hears",

@@ -9,8 +9,8 @@ import dataclasses
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
-from functools import cache, reduce
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
+from functools import cache, partial, reduce
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -25,10 +25,11 @@ from pydantic import (
     Strict,
     Tag,
     ValidationError,
+    create_model,
     model_validator,
 )
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
-from pydantic_core.core_schema import ErrorType
+from pydantic_core.core_schema import ErrorType, no_info_after_validator_function
 
 _BUILT_IN = frozenset(get_args(ErrorType))
 
@@ -96,6 +97,7 @@ def _with_context(entry: type[StrictEntry], error: Any) -> InitErrorDetails:
 
 # ---------------------------------------------------------------- values of the core
 T = TypeVar("T")
+E = TypeVar("E", bound=StrictEntry)
 
 
 def core_value(kind: Callable[..., T], entry: StrictEntry, *, translated: Collection[str] = (), **fields: Any) -> T:
@@ -120,6 +122,51 @@ def core_value(kind: Callable[..., T], entry: StrictEntry, *, translated: Collec
     """
     shared = _shared_words(kind, type(entry), frozenset(translated))
     return kind(**{word: getattr(entry, word) for word in shared} | fields)
+
+
+class FromCore:
+    """Annotation of a class of the core: a mapping of the words that its fields declare becomes a value of it.
+
+    Parameters
+    ----------
+    example : str
+        As for `StrictEntry`.
+    **types : types
+        Of the words whose text needs more than the type of the field.
+    """
+
+    def __init__(self, example: str = "", **types: Any) -> None:
+        self._example, self._types = example, types
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        name, doc = f"{source.__name__}Text", source.__doc__.partition("\n")[0]
+        entry: Any = create_model(name, __base__=StrictEntry, __doc__=doc, **declared_words(source, self._types))
+        entry.example = self._example
+        return no_info_after_validator_function(partial(core_value, source), handler.generate_schema(entry))
+
+
+def declared_words(kind: Any, types: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the type and the declaration of each field of a class that is a word (see `core.types.word`)."""
+    hints = get_type_hints(kind)
+    return {
+        field.name: (types.get(field.name, hints[field.name]), Field(field.default, **field.metadata))
+        for field in dataclasses.fields(kind)
+        if field.metadata
+    }
+
+
+def with_words_of(kind: type) -> Callable[[type[E]], type[E]]:
+    """Return a decorator of an entry that adds the words of a class of the core; each may be a setting."""
+    words = declared_words(kind, {})
+    settable: dict[str, Any] = {
+        name: (Annotated[typed | Setting, OneOf()], field) for name, (typed, field) in words.items()
+    }
+
+    def extended(entry: type[E]) -> type[E]:
+        name, doc, module = entry.__name__, entry.__doc__, entry.__module__
+        return create_model(name, __base__=entry, __doc__=doc, __module__=module, **settable)
+
+    return extended
 
 
 @cache

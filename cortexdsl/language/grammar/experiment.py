@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import TaggedUnionSchema
 
-from cortexdsl.core import Correction
+from cortexdsl.core import Correction, Limits
 from cortexdsl.core.metrics import BUDGETS
 from cortexdsl.language.grammar.confidence import ConfidenceText, DebateConfidenceText, DeferText, PlaceboText
 from cortexdsl.language.grammar.counterfactuals import WhatifText
@@ -32,7 +32,7 @@ from cortexdsl.language.grammar.entries import (
 from cortexdsl.language.grammar.protocol import ProtocolText, RoleText
 from cortexdsl.language.grammar.questions import DatasetText, KnowledgeText
 from cortexdsl.language.grammar.speakers import AgentText, ModelText, ToolText
-from cortexdsl.language.grammar.spending import LimitsText
+from cortexdsl.language.grammar.spending import LimitsEntry
 from cortexdsl.language.grammar.steps import PromptText
 from cortexdsl.language.grammar.training import TrainText
 
@@ -352,9 +352,7 @@ class SpecText(StrictEntry):
     train: dict[Name, TrainText] = Field(
         default_factory=dict, description="Trainings from debates, by name. A model with trained: NAME uses the result."
     )
-    limits: LimitsText = Field(
-        default_factory=lambda: LimitsText.model_validate({}), description="What the experiment may spend."
-    )
+    limits: LimitsEntry = Field(Limits(), description="What the experiment may spend.")
     protocols: dict[Name, ProtocolText] = Field(default_factory=dict, description="Your own protocols, by name.")
     knowledge: dict[Name, KnowledgeText] = Field(default_factory=dict, description="Sources of passages, by name.")
     tools: dict[Name, ToolText] = Field(

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cortexdsl.core import Bin, Decide
+from cortexdsl.core import Bin, Decide, Method
 from cortexdsl.engine.decisions import DECISION_RULES
 from cortexdsl.language.grammar.entries import (
     Name,
@@ -27,6 +27,7 @@ from cortexdsl.language.grammar.entries import (
     invalid,
     listed,
     number,
+    with_words_of,
 )
 from cortexdsl.language.grammar.expressions import Ballot
 from cortexdsl.language.grammar.schedule import EndsText, ItemText
@@ -167,8 +168,6 @@ _DEBATERS = "confidence: the answer that the most debaters gave wins."
 _NONE = (
     "none: if all last answers differ, the debate has no answer. Other ties are decided by the rule of `confidence`."
 )
-Participation: TypeAlias = Literal["spoken", "heard", "both"]
-PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
 
 
 # ---------------------------------------------------------------- the decision
@@ -302,6 +301,7 @@ RoleText: TypeAlias = Annotated[
 
 
 # ---------------------------------------------------------------- the whole
+@with_words_of(Method)
 class ProtocolText(StrictEntry):
     """A debate protocol: its roles, its kinds of turns, their order, and the decision."""
 
@@ -333,21 +333,11 @@ class ProtocolText(StrictEntry):
     recalibration: RecalibrationText = Field(
         "none", description="How stated confidences are corrected before weights and votes use them."
     )
-    participation: Annotated[Participation | Setting, OneOf()] = Field(
-        "spoken",
-        description="What `participation` means in expressions. spoken: how often others heard the agent."
-        " heard: how often it heard others. both: the sum.",
-    )
     similarity: Text = Field(
         "ngram",
         description="How the similarity of two replies is measured. ngram: by the words and characters that they "
         "share. asked: a model states it, in a step with `reads: similarity`. Or write an embedding model, "
         "sentence-transformers/NAME or nli/NAME.",
-    )
-    passes: Annotated[PassesOn | Setting, OneOf()] = Field(
-        "whole",
-        description="What prompts show of the replies of others. whole: the reply. answer: the answer alone. "
-        "reasoning: the model's reasoning, then the reply.",
     )
     fallback: Annotated[Fallback | Setting, OneOf()] = Field(
         "confidence",

@@ -23,7 +23,7 @@ from cortexdsl.language.grammar.entries import (
     address,
     invalid,
 )
-from cortexdsl.language.grammar.spending import BatchText, PriceText, RateText
+from cortexdsl.language.grammar.spending import BatchEntry, PriceText, RateText
 from cortexdsl.models.transports.registry import BATCH_PREFIXES, transport_type
 
 BUILTIN = "builtin/solver"
@@ -162,7 +162,7 @@ class ModelText(StrictEntry):
         description="required: the run starts only if the server gives the same reply to the same seed, both when"
         " idle and under load.",
     )
-    batch: BatchText | None = Field(None, description="Settings for `transport: batch`.")
+    batch: BatchEntry | None = Field(None, description="Settings for `transport: batch`.")
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
         default_factory=dict, description="Any other option of the provider, sent as it is."
     )

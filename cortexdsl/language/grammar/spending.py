@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
-from cortexdsl.core import Price, Rate, RateLimit
-from cortexdsl.language.grammar.entries import Duration, StrictEntry, Whole, invalid
+from cortexdsl.core import BatchSettings, Limits, Price, Rate, RateLimit
+from cortexdsl.language.grammar.entries import Duration, FromCore, StrictEntry, invalid
 
 Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
 
@@ -108,24 +108,9 @@ class RateText(StrictEntry):
         return Rate(self.requests or (), self.tokens or (), self.per)
 
 
-class BatchText(StrictEntry):
-    """How the calls of a model are collected into batches."""
-
-    example: ClassVar[str] = "{requests: 10000, tokens: 2000000, wait: 600}"
-
-    requests: Annotated[Whole, Field(ge=1, le=100_000)] | None = Field(
-        None, description="The most calls of one batch. Default: as many as the provider takes."
-    )
-    tokens: Annotated[Whole, Field(ge=1, le=10**12)] | None = Field(
-        None,
-        description="The most prompt tokens of a batch, estimated. It also limits the tokens of all batches"
-        " that wait at the provider. Default: no limit.",
-    )
-    wait: Annotated[Duration, Field(ge=0, le=86_400)] = Field(
-        600.0,
-        description="How long a batch waits for debates that are busy with other models: a number of seconds, or "
-        "a text such as 10 min. Then it is sent without them.",
-    )
+BatchEntry: TypeAlias = Annotated[
+    BatchSettings, FromCore("{requests: 10000, tokens: 2000000, wait: 600}", wait=Duration)
+]
 
 
 def _share(value: Any) -> Any:
@@ -142,27 +127,4 @@ Percentage: TypeAlias = Annotated[
 ]
 
 
-class LimitsText(StrictEntry):
-    """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default."""
-
-    calls: Annotated[Whole, Field(ge=1)] | None = Field(None, description="The most requests.")
-    tokens: Annotated[Whole, Field(ge=1)] | None = Field(None, description="The most tokens, of prompts and replies.")
-    dollars: Annotated[float, Field(ge=0, strict=True)] | None = Field(
-        None, description="The most dollars; every model needs a price."
-    )
-    seconds: Annotated[float, Field(gt=0, strict=True)] | None = Field(
-        None, description="The most seconds of all jobs together. Two jobs of 60 seconds count as 120."
-    )
-    connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
-        16, description="The most calls that wait for a reply at the same time, for each address and API key."
-    )
-    failed: Percentage = Field(
-        0.05,
-        description="The share of calls that may fail, in each job and in the run, "
-        "such as 0.05 or 5%. Fewer than five failures are always "
-        "allowed, unless the share is 0.",
-    )
-    wait: Duration = Field(
-        0.0,
-        description="How long to wait for a server that does not answer: a number of seconds, or a text such as 10min.",
-    )
+LimitsEntry: TypeAlias = Annotated[Limits, FromCore(failed=Percentage, wait=Duration)]

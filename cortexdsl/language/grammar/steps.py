@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cortexdsl.core import Beside, Each, Own, PlaceboKind, Reads, Tells, TurnFilter
+from cortexdsl.core import Beside, Each, Own, Reads, Step, Tells, TurnFilter
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
@@ -22,6 +22,7 @@ from cortexdsl.language.grammar.entries import (
     invalid,
     listed,
     number,
+    with_words_of,
 )
 from cortexdsl.language.grammar.expressions import TurnCondition
 from cortexdsl.language.grammar.hears import HearsText
@@ -159,6 +160,7 @@ class StepModelForm(StrictEntry):
         return self
 
 
+@with_words_of(Step)
 class StepText(StrictEntry):
     """A kind of turn: who speaks, what the prompt shows, and what is read from the reply."""
 
@@ -181,14 +183,8 @@ class StepText(StrictEntry):
     own: Annotated[Own | Setting | OwnFilterText, OneOf()] = Field(
         "none", description="Which of its own turns a speaker is shown."
     )
-    placebo: Annotated[PlaceboKind | Setting, OneOf()] = Field(
-        "none", description="A control: what replaces the words of others."
-    )
     material: dict[str, Plain] = Field(
         default_factory=dict, alias="with", description="Further variables of the template."
-    )
-    order: Annotated[Literal["simultaneous", "sequential"] | Setting, OneOf()] = Field(
-        "simultaneous", description="Whether agents speak at the same time or one after the other."
     )
     each: Annotated[
         Each | Setting | EdgeForm,
@@ -208,10 +204,6 @@ class StepText(StrictEntry):
     ] = Field(
         ("answer",),
         description="The content that is read from the reply. A list reads several things.",
-    )
-
-    chooses: Annotated[Literal["agents", "turns"] | Setting, OneOf()] = Field(
-        "agents", description="If the step reads a choice: whether the reply chooses agents or single turns."
     )
 
     @property
