@@ -23,7 +23,7 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.verification import check_files, check_own_files
-from cortexdsl.report.frames import BoundRow, ClaimRow, ComparisonRow, OmnibusRow, RankRow, rows_of
+from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, OmnibusRow, RankRow, rows_of
 from cortexdsl.report.phrasing.claims import answer
 from cortexdsl.report.phrasing.comparisons import (
     ORDINARY,

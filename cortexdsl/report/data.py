@@ -17,7 +17,7 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.store import last_look
 from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.records.tallies import JobTally, Tallies
-from cortexdsl.report.frames import (
+from cortexdsl.report.csv_rows import (
     AgentRow,
     BinRow,
     ClaimRow,

@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from cortexdsl.numbers import estimate
+from cortexdsl.report.csv_rows import MetricRow
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.frames import MetricRow
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.results import metric_entry
 from cortexdsl.report.tables.table import Table, TableEntry, column, group, tabulate, text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortexdsl.report.frames import ClaimRow
+from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.phrasing.claims import answer, short_answer
 from cortexdsl.report.phrasing.comparisons import claims_decided, intervals
 from tests.report.test_words import plain

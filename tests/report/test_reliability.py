@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from cortexdsl.report.csv_rows import BinRow, MetricRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import SHEETS
 from cortexdsl.report.figures.reliability import confidence_figure
-from cortexdsl.report.frames import BinRow, MetricRow
 
 pytestmark = pytest.mark.usefixtures("svg_alone")
 GRID = ("sparse", "sparse[confidence=consistency-5]", "sparse[confidence=logprob]", "sparse[keep=median]", "vote")

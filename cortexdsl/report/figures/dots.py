@@ -14,9 +14,9 @@ from matplotlib.ticker import MaxNLocator
 
 from cortexdsl.metrics.axis_effects import AxisLevel
 from cortexdsl.numbers import HARD, THIN, Kind, counted
+from cortexdsl.report.csv_rows import ComparisonRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, draw_figure, tick
-from cortexdsl.report.frames import ComparisonRow
 from cortexdsl.report.phrasing.comparisons import Ranks
 from cortexdsl.report.phrasing.names import brief, fold_name, shown_cells, wording
 from cortexdsl.stats.inference.rankings import draw_ranks

@@ -26,7 +26,7 @@ from cortexdsl.claims.values import (
 from cortexdsl.errors import SpecError
 from cortexdsl.numbers import THIN, Kind, counted, difference, estimate, interval, number, p_clause
 from cortexdsl.plan.persistence.ledger import Ledger
-from cortexdsl.report.frames import ClaimRow
+from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.phrasing.ledger import runs_in_words
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.stats.inference.phrases import deciding_comparison

@@ -12,8 +12,8 @@ from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.core import FALSE_DISCOVERY
 from cortexdsl.numbers import THIN, counted, difference, interval, number, p_clause
 from cortexdsl.plan.layout import Layout
+from cortexdsl.report.csv_rows import BoundRow, ComparisonRow, OmnibusRow, RankRow, read_frame
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.frames import BoundRow, ComparisonRow, OmnibusRow, RankRow, read_frame
 from cortexdsl.report.phrasing.names import wording
 
 _TOGETHER = (

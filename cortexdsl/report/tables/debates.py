@@ -9,14 +9,14 @@ from pathlib import Path
 from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, number
 from cortexdsl.plan.layout import Layout
 from cortexdsl.records.links import Mark, Outcome, find_link
-from cortexdsl.report.data import Health, ReportData
-from cortexdsl.report.frames import (
+from cortexdsl.report.csv_rows import (
     AgentRow,
     AgreementRow,
     CalibrationRow,
     PersuasionRow,
     read_frame,
 )
+from cortexdsl.report.data import Health, ReportData
 from cortexdsl.report.tables.table import (
     Field,
     Table,

@@ -12,8 +12,8 @@ from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
 from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
 from cortexdsl.records.links import find_link
+from cortexdsl.report.csv_rows import ClaimRow, ComparisonRow, MetricRow
 from cortexdsl.report.data import ReportData, value_column
-from cortexdsl.report.frames import ClaimRow, ComparisonRow, MetricRow
 from cortexdsl.report.phrasing.claims import adjusted_interval, answer, population
 from cortexdsl.report.phrasing.comparisons import correction_in_words, is_exploratory, references, table_notes
 from cortexdsl.report.phrasing.names import CellName, group_by_method, slug, wording

@@ -11,7 +11,7 @@ from typing import Any
 from cortexdsl.display.wording import duration
 from cortexdsl.numbers import NOTHING, estimate, number
 from cortexdsl.plan.layout import Layout
-from cortexdsl.report.frames import read_frame
+from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.tables.table import Field, Table, TableEntry, Value, column, count, numbers, tabulate, text, value
 
 LEARNING, KEPT = "learning", "kept"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from cortexdsl.report.csv_rows import MetricRow
 from cortexdsl.report.data import ReportData, ScoreRow, read_scores
-from cortexdsl.report.frames import MetricRow
 from cortexdsl.report.tables.results import levels_of
 
 ROWS = """cell,dataset,replicate,question_id,cluster,score,calls
