@@ -12,8 +12,9 @@ from cortexdsl.errors import BudgetError, ModelError, RecordError
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.call_log.records import estimated_tokens
 from cortexdsl.models.control import LOOK_EVERY, Controls
-from cortexdsl.models.endpoints.credentials import Secrets, key_variables
+from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints, Route
+from cortexdsl.models.endpoints.providers import key_variables
 from cortexdsl.models.endpoints.rates import RateMeter, RateReservation
 from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cortexdsl.core import Agent, Cell, KnowledgeSource, Method, Model
 from cortexdsl.errors import InputError, Problem, SpecError
-from cortexdsl.models.endpoints.credentials import missing_package, nearest_provider, provider_of
+from cortexdsl.models.endpoints.providers import missing_package, nearest_provider, provider_of
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.prices import PRICE_REMEDY, bills_itself, has_price
 from cortexdsl.models.transports.registry import refused_options_of, runs_here, weights_of

@@ -23,7 +23,7 @@ from cortexdsl.language.grammar.training import QuestionsText
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.prompts.templates import Templates, shipped_prompts
 from cortexdsl.language.spec import Spec
-from cortexdsl.models.endpoints.credentials import key_variables, provider_of
+from cortexdsl.models.endpoints.providers import key_variables, provider_of
 from cortexdsl.models.endpoints.redirects import address_variables, proxy_of, redirected
 from cortexdsl.models.transports.addresses import is_loopback, mask_url
 from cortexdsl.models.transports.registry import runs_here, weights_of

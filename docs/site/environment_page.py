@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortexdsl.models.endpoints.credentials import PROVIDER_KEYS
+from cortexdsl.models.endpoints.providers import PROVIDERS
 
 READ = {
     "CI": "If set, a run prints its progress as lines, instead of a display that is drawn again and again.",
@@ -50,7 +50,11 @@ def environment_page() -> str:
         _table(
             "provider",
             "variables",
-            {name: ", ".join(f"`{variable}`" for variable in keys) for name, keys in sorted(PROVIDER_KEYS.items())},
+            {
+                name: ", ".join(f"`{key}`" for key in PROVIDERS[name].keys)
+                for name in sorted(PROVIDERS)
+                if PROVIDERS[name].keys
+            },
         ),
         "## Set by the program",
         "The program sets these variables for itself and its jobs. You need not set them.",

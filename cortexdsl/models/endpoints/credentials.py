@@ -1,172 +1,17 @@
-"""Addresses and keys: resolved from the environment by the names in the spec, and removed from all text.
-
-It also lists the providers that litellm knows and the environment variables that hold their keys. litellm imports in
-two seconds, so what is needed before a run is read from its data files or listed here. A test compares this list
-with `litellm.validate_environment`.
-"""
+"""Addresses and keys: resolved from the environment by the names in the spec, and removed from all text."""
 
 from __future__ import annotations
 
-import difflib
-import importlib.util
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
 from types import MappingProxyType
 
 from cortexdsl.core import Model
 from cortexdsl.errors import ModelError
+from cortexdsl.models.endpoints.providers import is_signed, key_variables
 from cortexdsl.models.transports.addresses import is_address, mask_url
 from cortexdsl.models.transports.interface import PLACEHOLDER_KEY
-from cortexdsl.models.transports.prices import listed_provider, listed_providers, litellm_data
-from cortexdsl.models.transports.registry import LITELLM, named_type
-
-_SUPPORTED = "provider_endpoints_support_backup.json"
-_LIKE_OPENAI = "llms/openai_like/providers.json"
-_TRAINED = "trained"
-"""Prefix of models that an experiment trains."""
-
-_NAMED_LIKE_THEIR_KEYS = (
-    "ai21 azure_ai baseten cerebras cloudflare codestral dashscope databricks deepinfra deepseek "
-    "featherless_ai github groq hyperbolic mistral modelscope moonshot nebius nlp_cloud novita nvidia_nim "
-    "openai sambanova tencent voyage wandb xai zai"
-)
-"""Providers whose key is in NAME_API_KEY alone."""
-PROVIDER_KEYS: Mapping[str, tuple[str, ...]] = {
-    **{name: (f"{name.upper()}_API_KEY",) for name in _NAMED_LIKE_THEIR_KEYS.split()},
-    "ai21_chat": ("AI21_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-    "azure": ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN"),
-    "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ROLE_ARN"),
-    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
-    "cohere_chat": ("COHERE_API_KEY", "CO_API_KEY"),
-    "fireworks_ai": ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
-    "friendliai": ("FRIENDLIAI_API_KEY", "FRIENDLI_TOKEN"),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "huggingface": ("HUGGINGFACE_API_KEY", "HF_TOKEN"),
-    "lambda_ai": ("LAMBDA_API_KEY",),
-    "openrouter": ("OPENROUTER_API_KEY", "OR_API_KEY"),
-    "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
-    "replicate": ("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"),
-    "sagemaker": ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ROLE_ARN"),
-    "text-completion-openai": ("OPENAI_API_KEY",),
-    "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
-    "vercel_ai_gateway": ("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
-    "vertex_ai": ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
-    "volcengine": ("VOLCENGINE_API_KEY", "ARK_API_KEY"),
-    "watsonx": ("WATSONX_API_KEY", "WX_API_KEY", "WATSONX_APIKEY"),
-}
-"""Variables that may hold a provider's key; the first is the one to set."""
-
-_ADDRESSES: Mapping[str, tuple[str, ...]] = {
-    "azure": ("AZURE_API_BASE",),
-    "azure_ai": ("AZURE_AI_API_BASE",),
-    "cloudflare": ("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_API_BASE"),
-    "databricks": ("DATABRICKS_API_BASE",),
-    "hosted_vllm": ("HOSTED_VLLM_API_BASE",),
-    "litellm_proxy": ("LITELLM_PROXY_API_BASE",),
-}
-"""Variables that may hold the address of providers that have none of their own, if there is no `api_base`."""
-
-_HAVE_OTHER_WAYS = frozenset({"bedrock", "sagemaker", "vertex_ai", "huggingface", "watsonx"})
-"""Providers whose keys may also come from a file or from the machine: a missing variable is worth a warning alone."""
-SIGNED = frozenset({"bedrock", "sagemaker"})
-"""Providers whose requests are signed: no key travels, so that an address of one's own needs no placeholder."""
-
-
-_PACKAGES: Mapping[str, tuple[str, str]] = {"vertex_ai": ("google.auth", "google-auth")}
-"""Modules that litellm imports for a provider and does not bring, and the packages that have them."""
-
-
-def missing_package(model: str) -> str | None:
-    """Return the package that calls to a model need and that is not installed; None if there is none."""
-    module, package = _PACKAGES.get(provider_of(model) or "", ("", ""))
-    try:
-        return None if not module or importlib.util.find_spec(module) is not None else package
-    except ModuleNotFoundError:  # its parent package is not there
-        return package
-
-
-@dataclass(frozen=True, slots=True)
-class Unset:
-    """An environment variable that a model needs and that is not set.
-
-    Attributes
-    ----------
-    variable : str
-        The one to set.
-    others : tuple of str
-        Alternative variables.
-    is_needed : bool
-        False if the provider also takes its key from elsewhere.
-    """
-
-    variable: str
-    others: tuple[str, ...]
-    is_needed: bool
-
-
-def provider_of(model: str) -> str | None:
-    """Return the provider of a model name as litellm finds it; None if it knows none."""
-    first, slash, _ = model.partition("/")
-    # Most names are found without reading litellm's files, which takes 40 ms of every start of a job.
-    if slash and (first in (_TRAINED, *PROVIDER_KEYS, *_ADDRESSES) or _is_ours(first) or first in known_providers()):
-        return first
-    return "openai" if model.startswith("ft:") else listed_provider(model)
-
-
-def _is_ours(prefix: str) -> bool:
-    return prefix != LITELLM and named_type(prefix) is not None
-
-
-@cache
-def known_providers() -> frozenset[str]:
-    """Return the providers that litellm's data files and this module name; few if litellm is not installed."""
-    return frozenset(
-        {
-            *PROVIDER_KEYS,
-            *_ADDRESSES,
-            *litellm_data(_SUPPORTED).get("providers", {}),
-            *_like_openai(),
-            *listed_providers(),
-        }
-    )
-
-
-def nearest_provider(model: str) -> str | None:
-    """Return the known provider whose name is spelled most like that of a model; None if none is near."""
-    return next(iter(difflib.get_close_matches(model.partition("/")[0], sorted(known_providers()), 1)), None)
-
-
-def key_variables(model: Model) -> tuple[str, ...]:
-    """Return the variables that may hold the key of a model, the one to set first; empty if it needs none."""
-    if model.api_key_env is not None:
-        return (model.api_key_env,)
-    provider = provider_of(model.model)
-    if provider is None or (model.api_base is not None and provider not in SIGNED):
-        return ()
-    own = _like_openai().get(provider)
-    return PROVIDER_KEYS.get(provider, (own,) if own else ())
-
-
-def unset_variables_of(model: Model, environment: Mapping[str, str]) -> list[Unset]:
-    """Return what a model needs from the environment and does not find there."""
-    provider = provider_of(model.model) or ""
-    addresses = _ADDRESSES.get(provider, ()) if model.api_base is None else ()
-    is_needed = provider not in _HAVE_OTHER_WAYS or model.api_key_env is not None
-    return [
-        Unset(names[0], names[1:], is_needed)
-        for names in (key_variables(model), addresses)
-        if names and not any(environment.get(name, "").strip() for name in names)
-    ]
-
-
-@cache
-def _like_openai() -> Mapping[str, str]:
-    return {name: entry["api_key_env"] for name, entry in litellm_data(_LIKE_OPENAI).items() if "api_key_env" in entry}
-
 
 REDACTED = "[key]"
 _ENVIRONMENT = "env:"
@@ -277,7 +122,7 @@ class Secrets:
         if model.api_key_env is None:
             if model.api_base is None:
                 return None
-            return "" if provider_of(model.model) in SIGNED else PLACEHOLDER_KEY
+            return "" if is_signed(model) else PLACEHOLDER_KEY
         value = self._environment.get(model.api_key_env, "").strip()
         if not value:
             raise ModelError(

@@ -11,22 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cortexdsl.core import Model
-from cortexdsl.models.endpoints.credentials import PROVIDER_KEYS, key_variables, provider_of
+from cortexdsl.models.endpoints.providers import PROVIDERS, Provider, key_variables, provider_of
 from cortexdsl.models.transports.registry import runs_here, transport_type
 
-_OTHERS: Mapping[str, tuple[str, ...]] = {
-    "bedrock": ("AWS_BEDROCK_RUNTIME_ENDPOINT", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
-    "datarobot": ("DATAROBOT_ENDPOINT",),
-    "featherless_ai": ("FEATHERLESS_API_BASE",),
-    "gradient_ai": ("GRADIENT_AI_AGENT_ENDPOINT",),
-    "meta_llama": ("LLAMA_API_BASE",),
-    "mistral": ("MISTRAL_AZURE_API_BASE",),
-    "sagemaker": ("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME", "AWS_ENDPOINT_URL"),
-    "vertex_ai": ("VERTEXAI_API_BASE", "VERTEX_API_BASE"),
-    "watsonx": ("WATSONX_URL", "WX_URL", "WML_URL"),
-    "xai": ("XAI_OAUTH_API_BASE",),
-}
-"""Variables that are not named after the provider or its key."""
 _SUFFIXES = ("BASE_URL", "API_BASE")  # the order in which litellm reads those of OpenAI
 _KEY = re.compile(r"_?(API_?KEY|AUTH_TOKEN|API_TOKEN|AD_TOKEN|OIDC_TOKEN|TOKEN)$")
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy")
@@ -34,9 +21,10 @@ PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY",
 
 def address_variables(provider: str) -> tuple[str, ...]:
     """Return the variables that may hold another address of a provider, the first one read first."""
-    stems = [provider.upper(), *(_KEY.sub("", name) for name in PROVIDER_KEYS.get(provider, ()) if _KEY.search(name))]
+    known = PROVIDERS.get(provider, Provider())
+    stems = [provider.upper(), *(_KEY.sub("", name) for name in known.keys if _KEY.search(name))]
     named = (f"{stem}_{suffix}" for suffix in _SUFFIXES for stem in stems)
-    return tuple(dict.fromkeys((*named, *_OTHERS.get(provider, ()))))
+    return tuple(dict.fromkeys((*named, *known.redirects)))
 
 
 def redirected(model: Model, environment: Mapping[str, str]) -> Model:

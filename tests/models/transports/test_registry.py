@@ -15,7 +15,7 @@ import pytest
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.client import open_client
-from cortexdsl.models.endpoints.credentials import provider_of
+from cortexdsl.models.endpoints.providers import provider_of
 from cortexdsl.models.transports import registry
 from cortexdsl.models.transports.prices import has_price, listed_price
 from cortexdsl.models.transports.registry import runs_here, tokenizer_of, transport_type, way_of, weights_of, window_of
