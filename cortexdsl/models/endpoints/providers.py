@@ -158,14 +158,8 @@ def _is_ours(prefix: str) -> bool:
 @cache
 def known_providers() -> frozenset[str]:
     """Return the providers that litellm's data files and this module name; few if litellm is not installed."""
-    return frozenset(
-        {
-            *PROVIDERS,
-            *litellm_data(_SUPPORTED).get("providers", {}),
-            *_like_openai(),
-            *listed_providers(),
-        }
-    )
+    supported = litellm_data(_SUPPORTED).get("providers", {})
+    return frozenset({*PROVIDERS, *supported, *_like_openai(), *listed_providers()})
 
 
 def nearest_provider(model: str) -> str | None:
