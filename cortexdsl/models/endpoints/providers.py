@@ -24,7 +24,7 @@ _TRAINED = "trained"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What is known of a provider.
+    """Facts about a provider.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ _NAMED_LIKE_THEIR_KEYS = (
     "ai21 baseten cerebras codestral dashscope deepinfra deepseek github groq hyperbolic modelscope "
     "moonshot nebius nlp_cloud novita nvidia_nim openai sambanova tencent voyage wandb zai"
 )
-"""Providers of which no more is known than that NAME_API_KEY holds the key."""
+"""Providers with one fact: NAME_API_KEY holds the key."""
 PROVIDERS: Mapping[str, Provider] = {
     **{name: Provider((f"{name.upper()}_API_KEY",)) for name in _NAMED_LIKE_THEIR_KEYS.split()},
     "ai21_chat": Provider(("AI21_API_KEY",)),

@@ -13,7 +13,7 @@ from cortexdsl.cli.main import main
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.serve import refuse_unset
-from cortexdsl.models.endpoints import credentials
+from cortexdsl.models.endpoints import providers
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.providers import (
     PROVIDERS,
@@ -233,8 +233,8 @@ def test_a_run_does_not_begin_without_the_keys_of_its_providers(
 
 def test_a_package_that_a_provider_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """litellm imports `google.auth` for Vertex AI, and does not depend on it."""
-    monkeypatch.setattr(credentials.importlib.util, "find_spec", lambda name: None)
-    assert credentials.missing_package("vertex_ai/gemini-2.5-flash") == "google-auth"
-    assert credentials.missing_package("gemini/gemini-2.5-flash") is None
-    monkeypatch.setattr(credentials.importlib.util, "find_spec", lambda name: object())
-    assert credentials.missing_package("vertex_ai/gemini-2.5-flash") is None
+    monkeypatch.setattr(providers.importlib.util, "find_spec", lambda name: None)
+    assert providers.missing_package("vertex_ai/gemini-2.5-flash") == "google-auth"
+    assert providers.missing_package("gemini/gemini-2.5-flash") is None
+    monkeypatch.setattr(providers.importlib.util, "find_spec", lambda name: object())
+    assert providers.missing_package("vertex_ai/gemini-2.5-flash") is None
