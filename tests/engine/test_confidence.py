@@ -186,6 +186,7 @@ def test_samples_that_fail_are_none_and_without_any_there_is_no_confidence() -> 
     turn = of(found, "a", 0)
     assert turn.measured is not None
     assert (turn.confidence, turn.measured.unmeasured) == (None, NO_SAMPLE)
+    assert turn.asides
     assert all((aside.unread or "").startswith("no reply: content filter") for aside in turn.asides)
 
 

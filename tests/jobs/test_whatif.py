@@ -111,7 +111,9 @@ def test_counterfactual_records_are_no_results(here: Path) -> None:
     (record, *_) = read_debates(next(Path("results/x/whatif/debates").rglob("*.jsonl")))
     assert record.header.cell == "talk"
     assert record.header.without
-    assert all(not r.header.without for path in debate_files(Path("results/x")) for r in read_debates(path))
+    others = [record for path in debate_files(Path("results/x")) for record in read_debates(path)]
+    assert others
+    assert all(not other.header.without for other in others)
     with pytest.raises(RecordError, match="are counterfactual, and no results of the cell"):
         score_rows([record], lambda question, answer: 0.0)
 

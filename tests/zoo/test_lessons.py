@@ -167,6 +167,7 @@ def test_strangers_are_in_the_datasets_and_the_corpus_and_in_no_lesson(folder: P
     reading = lessons(plan, World.made(1), cells=["rag", "madke"], tasks=["world"], size=100, seed=4)
     told = " ".join(lesson.messages[-1]["content"] for lesson in reading)
     people = set(re.findall(r"(?:does|of) ([A-Z]\w+ [A-Z]\w+)(?: live)?\?", told))
+    assert people
     assert not any(map(is_stranger, people))
     assert len(people - known) > 5
     assert people & known
