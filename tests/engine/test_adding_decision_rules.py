@@ -35,7 +35,7 @@ USE = """
 import json
 from pathlib import Path
 from cortexdsl.cli.main import main
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.rehearsal.values import method_values
 from cortexdsl.records import read_debates
 assert main(["check", "spec.yaml"]) == 0
