@@ -9,13 +9,13 @@ from pathlib import Path
 from cortexdsl.core import Method, Model
 from cortexdsl.errors import InputError
 from cortexdsl.language.grammar.training import TrainText
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import path_of
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.registry import transport_type, weights_of
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.training import MADE_BY, Phase, Training, TrainingQuestions
+from cortexdsl.templates.templates import Templates
 
 
 def phases_of(

@@ -20,7 +20,6 @@ from cortexdsl.errors import DataError, InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.training import QuestionsText, TrainText
 from cortexdsl.language.methods.grid import VariedTraining
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import TRAINED, Spec, path_of
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tools_of
@@ -29,6 +28,7 @@ from cortexdsl.plan.training import Phase, ResolvedTrainings, Training, Training
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.registry import entry_named
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 from cortexdsl_train.phases import phases_of
 
 _DRAWS = 4

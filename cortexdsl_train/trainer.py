@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from cortexdsl.core import Method, Model, Question
 from cortexdsl.engine.trajectories import BranchKind, Guide
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.training import PlanWithTrainings, ResolvedTrainings, Trainer
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 
 
 class DebateTrainer:

@@ -17,12 +17,12 @@ from cortexdsl.engine.concurrency import gather_or_cancel
 from cortexdsl.engine.seeds import seeded_random
 from cortexdsl.engine.trajectories import BRANCH_KINDS, BranchKind, BranchPoint, Guide, trajectory
 from cortexdsl.errors import DataError
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.models.client import Client
 from cortexdsl.models.job_tally import CallCounts
 from cortexdsl.plan.training import Phase, Training, guided, with_trained
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.task import Item, Task
+from cortexdsl.templates.templates import Templates
 from cortexdsl_train.pairs import moment_line, write_moments
 
 NEAR = 10

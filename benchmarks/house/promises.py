@@ -328,7 +328,7 @@ MUTANTS = (
     ),
     Mutant(
         "25 records of an old prompt are kept",
-        "language/prompts/templates.py",
+        "templates/templates.py",
         'f"{name}\\0{seen[name]}" for name in sorted(seen)',
         "name for name in sorted(seen)",
     ),

@@ -21,7 +21,6 @@ from cortexdsl.core import Agent, Call, Dataset, Method, Model, Ports, Reply
 from cortexdsl.engine.run import run_debate
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.metrics.replies import extra_input_tokens, input_tokens_per_agent, total_tokens
@@ -31,6 +30,7 @@ from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.models.transports.builtin import solve
 from cortexdsl.tasks.load import load
+from cortexdsl.templates.templates import Templates
 
 PUBLISHED = Path(__file__).with_name("published_cortexdebate.yaml")
 SKILLS = (0.40, 0.50, 0.60, 0.65, 0.70)  # those of the quickstart

@@ -23,7 +23,6 @@ from cortexdsl.engine.methods import with_pool
 from cortexdsl.engine.run import run_debate
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.models.call_keys import call_key
@@ -31,6 +30,7 @@ from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.models.transports.builtin import solve
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 
 CHARACTERS, BLOCK = 4, 16
 AT_ONCE = 5  # questions in flight together: their prompts come in turns, as a job's do

@@ -28,11 +28,11 @@ from cortexdsl.core import (
     Topology,
 )
 from cortexdsl.engine.run import run_debate
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.transports.builtin import solve
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 
 AGENTS = 5
 ROUNDS = 3

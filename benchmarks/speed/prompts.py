@@ -25,11 +25,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from cortexdsl.core import Call, Message, Reading, Reads, Reply
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import CortexError
-from cortexdsl.language.prompts.templates import SYSTEM, Templates
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.rehearsal.estimate import Rehearsal
 from cortexdsl.plan.rehearsal.explain import QUESTION
 from cortexdsl.plan.rehearsal.full_length import full_length
+from cortexdsl.templates.templates import SYSTEM, Templates
 
 TEXT = "The total is the sum of the parts, each of which was worked out before.\n" * 8
 FORMAT = "End with a line `Answer: ` and the number alone."

@@ -19,13 +19,13 @@ from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.nodes import Mark, Node
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.compiled_workflow import workflow_text
 from cortexdsl.plan.layout import SPECS, check_name, spec_path
 from cortexdsl.plan.rehearsal.explain import calls_of, explain, rehearse_example
+from cortexdsl.templates.templates import Templates
 
 SCHEMA_FILE = "spec.schema.json"
 

@@ -50,7 +50,6 @@ from cortexdsl.jobs.arguments import (
     run_alone,
 )
 from cortexdsl.jobs.costs import debate_costs
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.metrics.matching import DebateBudget, budget_in, run_within
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.models.call_log.costs import cost_of
@@ -74,6 +73,7 @@ from cortexdsl.records import Header, Record, read_debates, write_debates
 from cortexdsl.records.unread import unread_by_step, unread_to_json
 from cortexdsl.tasks.retrieval.pools import read_pools
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 
 AT_ONCE_PER_CONNECTION = 2  # debates at once for each call that may be in flight: a debate also computes
 

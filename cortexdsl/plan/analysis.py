@@ -28,12 +28,12 @@ from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.entries import core_value
 from cortexdsl.language.nodes import Route, dotted
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
 from cortexdsl.numbers import counted
 from cortexdsl.plan.parts import JUDGED, Judging
 from cortexdsl.tasks.judging import PROMPT, can_be_judged, text_scores
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 
 
 def resolve_families(spec: Spec, cells: Sequence[Cell]) -> tuple[tuple[Family, ...], tuple[Problem, ...]]:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from cortexdsl.core import Cell, KnowledgeSource
 from cortexdsl.errors import Problem
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
 from cortexdsl.plan.digests import cell_digest
+from cortexdsl.templates.templates import Templates
 
 
 def merge_cells(

@@ -16,12 +16,12 @@ from pathlib import Path
 from cortexdsl.checksums import write_lines
 from cortexdsl.core import EMPTY, Cell, Dataset
 from cortexdsl.errors import InputError, RecordError
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.plan.digests import cell_digest
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 from cortexdsl.typed_json import Codec, FieldError, number, sequence, text
 
 SCHEMA_VERSION = 1

@@ -12,9 +12,8 @@ from cortexdsl.errors import DataError, InputError, Problem, SpecDataError, Spec
 from cortexdsl.language.methods.resolved_cells import ResolvedCell, resolve_cells
 from cortexdsl.language.nodes import Mark, Route
 from cortexdsl.language.problems import add_new, sorted_by_place
-from cortexdsl.language.prompts.template_problems import template_problems
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec, load_spec
+from cortexdsl.language.template_problems import template_problems
 from cortexdsl.plan.analysis import (
     judge_model,
     resolve_families,
@@ -33,6 +32,7 @@ from cortexdsl.plan.training import Training, resolve_trainings
 from cortexdsl.plan.whatif import resolve_whatifs
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from cortexdsl.core import (
 )
 from cortexdsl.engine.methods import pool_sources, stages_of
 from cortexdsl.errors import InputError
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.models.known_models import parameters_per_token
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
@@ -32,6 +31,7 @@ from cortexdsl.plan.parts import Judging, Permission, Whatif
 from cortexdsl.plan.shards import Shard, find
 from cortexdsl.plan.training import Training
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 
 Value = TypeVar("Value")
 

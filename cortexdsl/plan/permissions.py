@@ -21,7 +21,6 @@ from cortexdsl.errors import InputError
 from cortexdsl.language.grammar.questions import DatasetText
 from cortexdsl.language.grammar.training import QuestionsText
 from cortexdsl.language.nodes import Route
-from cortexdsl.language.prompts.templates import Templates, shipped_prompts
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.endpoints.providers import key_variables, provider_of
 from cortexdsl.models.endpoints.redirects import address_variables, proxy_of, redirected
@@ -31,6 +30,7 @@ from cortexdsl.models.transports.tool import PYTHON, identity_of, source_of
 from cortexdsl.plain_text import printable
 from cortexdsl.plan.parts import Permission
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates, shipped_prompts
 
 ENVIRONMENT = "env:"
 SENTENCE_MODELS = ("sentence-transformers/", "nli/")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from cortexdsl.language.grammar.training import OptimiserText, TrainText
     from cortexdsl.language.methods.resolved_cells import ResolvedCell
     from cortexdsl.language.nodes import Mark
-    from cortexdsl.language.prompts.templates import Templates
     from cortexdsl.language.spec import Spec
+    from cortexdsl.templates.templates import Templates
 
 PACKAGE = "cortexdsl_train"
 MADE_BY = "training:"

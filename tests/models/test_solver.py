@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from cortexdsl.core import Agent, Model, Question
 from cortexdsl.errors import InputError
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.models.solver.arithmetic import find_expression, usual_accuracy, work_out
 from cortexdsl.models.solver.prompts import OtherReply, read_prompt
 from cortexdsl.models.transports.builtin import count_tokens, solve
 from cortexdsl.tasks.reading.statements import read_review, read_selection, read_similarity, read_verdict
+from cortexdsl.templates.templates import Templates
 
 FORMAT = "Answer: <a number>\nConfidence: <a number from 0 to 1>"
 

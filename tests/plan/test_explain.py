@@ -28,12 +28,12 @@ from cortexdsl.core import (
 )
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.plan.persistence.store import fixed_in
 from cortexdsl.plan.rehearsal.explain import explain, fixed_counts, rehearse_example
 from cortexdsl.plan.rehearsal.values import method_values
+from cortexdsl.templates.templates import Templates
 from tests.engine.stage import agents, method
 from tests.plan import specs
 

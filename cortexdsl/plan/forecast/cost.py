@@ -18,7 +18,6 @@ from cortexdsl.engine.methods import in_each_wording, pool_sources, with_draws, 
 from cortexdsl.engine.run import run_debate
 from cortexdsl.engine.trajectories import trajectory
 from cortexdsl.errors import DebateError, Problem, SpecError
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.plan.experiment import Plan
@@ -38,6 +37,7 @@ from cortexdsl.plan.training import Phase, Training, guides_for
 from cortexdsl.tasks.judging import judge_call
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
+from cortexdsl.templates.templates import Templates
 
 if TYPE_CHECKING:
     from cortexdsl.plan.compiler import Compilation

@@ -14,13 +14,13 @@ from cortexdsl.core import NEVER, Cell, Choose, Debate, Message, Method, Questio
 from cortexdsl.engine.methods import principal_roles, schedule_parts, scheduled_choices
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import SpecError
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.metrics.budgets import longest_chain
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.plan.rehearsal.estimate import Rehearsal
 from cortexdsl.plan.rehearsal.full_length import full_length, keeps_a_number, keeps_everybody, known_choices
 from cortexdsl.plan.rehearsal.values import method_values
 from cortexdsl.records.text import headings
+from cortexdsl.templates.templates import Templates
 
 QUESTION = Question("example", "What is 1+1?")
 _FORMATS = {"answer_format": "Answer: <a number>", "belief_format": "Belief: <a number for each answer>"}

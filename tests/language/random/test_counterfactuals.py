@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from cortexdsl.core import Ablation
 from cortexdsl.engine.ablation import why_needed
 from cortexdsl.errors import SpecError
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.metrics.registry import MEASURES
 from cortexdsl.metrics.view import view_debate
 from cortexdsl.records import debate_to_json
+from cortexdsl.templates.templates import Templates
 from tests.language.random.test_protocols import CHOOSY, ECHO, HEADER, NAMES, TALK, World, method_of, protocols
 
 EDGES = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))

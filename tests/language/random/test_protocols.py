@@ -23,7 +23,6 @@ from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import SpecError
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import protocol_of
 from cortexdsl.language.reader import parse
 from cortexdsl.metrics.registry import MEASURES
@@ -40,6 +39,7 @@ from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows
 from cortexdsl.records.text import transcript_text
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
+from cortexdsl.templates.templates import Templates
 
 QUESTION = Question("q1", "What is 6 * 7?")
 HEADER = Header("random", "sums", "drawn", 1)

@@ -17,13 +17,13 @@ from cortexdsl.engine.methods import match_budget
 from cortexdsl.engine.run import run_debate
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.models.client import Client, open_client
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
+from cortexdsl.templates.templates import Templates
 from tests.models.stub import Stub, serving
 
 QUESTION = Question("q1", "What is the result of 2+3*4?")

@@ -10,9 +10,9 @@ import pytest
 from cortexdsl.core import Method, Model
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import protocol_of
 from cortexdsl.language.reader import parse, read
+from cortexdsl.templates.templates import Templates
 from tests.engine.stage import Stage, agents, run
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,9 +9,9 @@ import pytest
 from cortexdsl.core import Method, Model, Question, Reply
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
+from cortexdsl.templates.templates import Templates
 from tests.engine import published
 from tests.engine.stage import Stage, agents, run
 from tests.engine.traces import TRACES

@@ -8,9 +8,9 @@ import pytest
 
 from cortexdsl.core import Model, Question
 from cortexdsl.errors import RecordError
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.metrics.tables import agreement_rows
 from cortexdsl.tasks.judging import Judgement, Judgements, judge_call, judgement_lines
+from cortexdsl.templates.templates import Templates
 
 JUDGE = Model("judge", "builtin/solver")
 

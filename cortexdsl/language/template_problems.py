@@ -9,7 +9,7 @@ from dataclasses import replace
 from cortexdsl.core import Nobody, Step
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
-from cortexdsl.language.prompts.templates import SYSTEM, Templates
+from cortexdsl.templates.templates import SYSTEM, Templates
 
 _BELIEF_LINE = re.compile(r"\bbelief\b[^\n]{0,3}:", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"\banswer\b[^\n]{0,3}:", re.IGNORECASE)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.templates.templates import Templates
 
 
 @pytest.mark.parametrize("text", ["{{ x }}", "{{ question.nothing }}", "{{ 1 // 0 }}"])

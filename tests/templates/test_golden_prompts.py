@@ -22,14 +22,14 @@ from cortexdsl.engine.methods import with_pool
 from cortexdsl.engine.run import run_debate
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
+from cortexdsl.templates.templates import Templates
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[1] / "language" / "golden"
 QUESTION = Question("q1", "What is the result of 2+3*4?", context="Products come before sums.")
 ANSWERS = {"ann": "14", "bob": "20", "cai": "18", "dee": "20"}
 PASSAGES = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.engine.messages import TrackedText
-from cortexdsl.language.prompts import templates
-from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.templates import templates
+from cortexdsl.templates.templates import Templates
 
 AGENT = {"name": "a", "number": 1, "persona": ""}
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.core import Reading
-from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.tasks.judging import judge_variables, read_judgement
 from cortexdsl.tasks.reading.kinds import KINDS, MIXED_WANT, AnswerKind, kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
-from tests.language.prompts.test_golden_prompts import CASES, QUESTION, made_up
+from cortexdsl.templates.templates import Templates
+from tests.templates.test_golden_prompts import CASES, QUESTION, made_up
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 LABELS = {
     "answer": "Answer", "review": "Score", "verdict": "Verdict", "selection": "Selected", "choice": "Choice",
     "similarity": "Similarity",

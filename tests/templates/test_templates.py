@@ -9,9 +9,9 @@ import pytest
 
 from cortexdsl.core import Question
 from cortexdsl.errors import SpecError
-from cortexdsl.language.prompts import limits
-from cortexdsl.language.prompts.sandbox import Sandbox
-from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.templates import limits
+from cortexdsl.templates.sandbox import Sandbox
+from cortexdsl.templates.templates import Templates
 
 VIEW: dict[str, Any] = {
     "question": Question("q1", "What is 1+1?", options=(("A", "2"), ("B", "3"))),

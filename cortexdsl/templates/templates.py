@@ -27,8 +27,8 @@ from jinja2.exceptions import SecurityError
 
 from cortexdsl.core import Message, Question
 from cortexdsl.errors import Problem, SpecError, nearest
-from cortexdsl.language.prompts.limits import exceeded_limit
-from cortexdsl.language.prompts.sandbox import Sandbox, TemplateFacts, template_facts
+from cortexdsl.templates.limits import exceeded_limit
+from cortexdsl.templates.sandbox import Sandbox, TemplateFacts, template_facts
 
 MOST_CHARACTERS = 10_000_000
 """Limit of a rendered prompt."""
@@ -90,7 +90,7 @@ SINGLE_BRACE = re.compile(r"(?<![\w{%#$}])\{([A-Za-z_]\w*)\}(?!\})")
 
 def shipped_prompts() -> Path:
     """Return the folder of the shipped prompts: next to the package in a checkout, inside it when installed."""
-    package = Path(__file__).resolve().parents[2]
+    package = Path(__file__).resolve().parents[1]
     inside = package / "prompts"
     return inside if inside.is_dir() else package.parent / "prompts"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.language.prompts import limits, templates
-from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.templates import limits, templates
+from cortexdsl.templates.templates import Templates
 
 LOOP = "{% for i in range(99999) %}"
 END = "{% endfor %}"

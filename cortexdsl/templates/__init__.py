@@ -1,0 +1,1 @@
+"""Prompt templates: found, and rendered in a sandbox with limits."""
