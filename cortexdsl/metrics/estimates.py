@@ -37,6 +37,7 @@ from scipy import stats
 from cortexdsl.core import Bools, Floats
 from cortexdsl.core.metrics import METRICS, Metric
 from cortexdsl.errors import InputError
+from cortexdsl.metrics.rows import MetricRow, RoundRow, columns_of
 from cortexdsl.metrics.scores import Row
 from cortexdsl.stats.inference.bootstrap import Resampled, bca
 from cortexdsl.stats.inference.outcomes import LEVEL, bias_reduction, few_units, satterthwaite, wilson
@@ -190,9 +191,6 @@ def _counts(seed: int, dataset: int, units: int) -> NDArray[np.float32]:
     return np.bincount(drawn.ravel(), minlength=DRAWS * units).reshape(DRAWS, units).astype(np.float32)
 
 
-COLUMNS = ("dataset", "cell", "metric", "estimate", "ci_low", "ci_high", "n_questions", "n_replicates")
-
-
 def metrics_table(
     scores: ScoreTable, metrics: Sequence[str] = (), *, seed: int = 0, level: float = LEVEL
 ) -> pd.DataFrame:
@@ -228,7 +226,7 @@ def metrics_table(
         metric for metric in METRICS.values() if _has(metric, scores)
     ]
     rows = [row for metric in chosen for row in _rows(scores, metric, seed, level)]
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    frame = pd.DataFrame(rows, columns=columns_of(MetricRow))
     order = {name: k for k, name in enumerate([*scores.datasets, ALL])}
     cells = {name: k for k, name in enumerate(scores.cells)}
     by = frame["dataset"].map(order) * (len(cells) + 1) + frame["cell"].map(cells)
@@ -309,11 +307,6 @@ def _has(metric: Metric, scores: ScoreTable) -> bool:
     return needed <= set(scores.frame.columns)
 
 
-ROUND_COLUMNS = (
-    "dataset", "cell", "round", "accuracy", "accuracy_low", "accuracy_high", "consensus", "consensus_low",
-    "consensus_high", "agent_accuracy", "improvement", "debating", "density", "reciprocity", "n_questions",
-    "n_replicates",
-)  # fmt: skip
 _METRICS = ("accuracy", "consensus", "agent_accuracy", "improvement", "debating", "density", "reciprocity")
 _KEYS = ["dataset", "cell", "replicate", "question_id"]
 
@@ -337,7 +330,7 @@ def round_table(rows: Sequence[Row], *, seed: int = 0, level: float = LEVEL) -> 
     """
     frame = pd.DataFrame(rows)
     if frame.empty:
-        return pd.DataFrame(columns=list(ROUND_COLUMNS))
+        return pd.DataFrame(columns=columns_of(RoundRow))
     for column in ("round", "score", "consensus", "agent_score", "density", "reciprocity"):
         frame[column] = pd.to_numeric(frame[column])
     last = frame.groupby(_KEYS, sort=False)["round"].transform("max")
@@ -370,4 +363,4 @@ def _wide(table: pd.DataFrame, round_: int) -> pd.DataFrame:
         for metric in ("accuracy", "consensus"):
             found |= {f"{metric}_low": by[metric]["ci_low"], f"{metric}_high": by[metric]["ci_high"]}
         rows.append(found | {key: by["accuracy"][key] for key in ("n_questions", "n_replicates")})
-    return pd.DataFrame(rows, columns=list(ROUND_COLUMNS))
+    return pd.DataFrame(rows, columns=columns_of(RoundRow))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, get_args
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ from cortexdsl.metrics.calibration import (
 )
 from cortexdsl.metrics.influence import Occasion, exposures, occasions
 from cortexdsl.metrics.replies import calls_of, total
+from cortexdsl.metrics.rows import AgentRow, AgreementRow, BinRow, CalibrationRow, PersuasionRow, columns_of
 from cortexdsl.metrics.scores import Row
 from cortexdsl.metrics.token_model import token_table
 from cortexdsl.metrics.view import DebateView, Grade, view_debate
@@ -31,13 +32,6 @@ from cortexdsl.stats.tables.calibration import BINS
 from cortexdsl.tasks.judging import Answered, agreement
 
 KINDS: tuple[ConfidenceKind, ...] = get_args(ConfidenceKind)
-
-AGENT_COLUMNS = (
-    "dataset", "cell", "agent", "model", "debated", "opening_accuracy", "last_accuracy", "hears", "is_heard",
-    "wrong_to_right", "right_to_wrong", "wrong_to_wrong", "conformity", "stubbornness", "answers", "unparsed",
-    "brier_stated", "ece_stated", "brier_recalibrated", "ece_recalibrated", "calls", "input_tokens", "output_tokens",
-    "influence", "brier_raw", "ece_raw",
-)  # fmt: skip
 
 
 def agent_table(records: Iterable[Record], grade: Grade) -> pd.DataFrame:
@@ -59,11 +53,11 @@ def agent_table(records: Iterable[Record], grade: Grade) -> pd.DataFrame:
         for agent, deeds in _agent_debates(view_debate(record.debate, grade)).items():
             agents.setdefault(agent, []).append(deeds)
     rows = [
-        dict(zip(AGENT_COLUMNS, [*cell, agent, *_agent_row(found)], strict=True))
+        AgentRow(*cell, agent, *_agent_values(found))
         for cell, agents in cells.items()
         for agent, found in agents.items()
     ]
-    return pd.DataFrame(rows, columns=list(AGENT_COLUMNS))
+    return pd.DataFrame(rows, columns=columns_of(AgentRow))
 
 
 @dataclass(slots=True)
@@ -116,7 +110,8 @@ def _agent_debates(view: DebateView) -> dict[str, AgentDebate]:
     return deeds
 
 
-def _agent_row(debates: Sequence[AgentDebate]) -> list[object]:
+def _agent_values(debates: Sequence[AgentDebate]) -> list[Any]:
+    """Return the fields of an agent's row after its name."""
     n = len(debates)
     flips: Counter[tuple[bool, bool]] = sum((deeds.flips for deeds in debates), Counter())
     met = [occasion for deeds in debates for occasion in deeds.occasions]
@@ -158,20 +153,6 @@ def _mean(values: Sequence[float]) -> float:
 
 def _per(value: float | None, n: int) -> float:
     return float("nan") if value is None else value / n
-
-
-CALIBRATION_COLUMNS = (
-    "dataset",
-    "cell",
-    "confidence",
-    "answers",
-    "stated",
-    "mean_confidence",
-    "accuracy",
-    "brier",
-    "ece",
-)
-RELIABILITY_COLUMNS = ("dataset", "cell", "confidence", "low", "high", "answers", "mean_confidence", "accuracy")
 
 
 def calibration_tables(records: Iterable[Record], grade: Grade, bins: int = BINS) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -218,18 +199,12 @@ def calibration_tables(records: Iterable[Record], grade: Grade, bins: int = BINS
                 (dataset, cell, kind, b.low, b.high, b.answers, b.confidence, b.accuracy)
                 for b in reliability_bins(confidence, right, bins)
             ]
-    return pd.DataFrame(summary, columns=list(CALIBRATION_COLUMNS)), pd.DataFrame(
-        diagram, columns=list(RELIABILITY_COLUMNS)
-    )
+    return pd.DataFrame(summary, columns=columns_of(CalibrationRow)), pd.DataFrame(diagram, columns=columns_of(BinRow))
 
 
 def _mean_or_nan(values: Iterable[float]) -> float:
     known = list(values)
     return sum(known) / len(known) if known else float("nan")
-
-
-COUNTS = ("faced", "adopted", "right_faced", "right_adopted", "wrong_faced", "wrong_adopted")
-PERSUASION_COLUMNS = ("dataset", "cell", "speaker", "listener", *COUNTS)
 
 
 def persuasion_table(records: Iterable[Record], grade: Grade) -> pd.DataFrame:
@@ -254,8 +229,9 @@ def persuasion_table(records: Iterable[Record], grade: Grade) -> pd.DataFrame:
                 kinds.append("right_faced" if each.said_right else "wrong_faced")
             adopted = [kind.replace("faced", "adopted") for kind in kinds] if each.adopted else []
             counts.setdefault(pair, Counter()).update([*kinds, *adopted])
-    rows = [[*pair, *(found[name] for name in COUNTS)] for pair, found in counts.items()]
-    return pd.DataFrame(rows, columns=list(PERSUASION_COLUMNS))
+    columns = columns_of(PersuasionRow)
+    rows = [[*pair, *(found[name] for name in columns[4:])] for pair, found in counts.items()]
+    return pd.DataFrame(rows, columns=columns)
 
 
 EVERY_CELL = "all"
@@ -286,20 +262,15 @@ def agreement_rows(
     together = {answered: said for judged in by_cell.values() for answered, said in judged.items()}
     for cell, judged in [*by_cell.items(), (EVERY_CELL, together)]:
         read = {answered: said for answered, said in judged.items() if said is not None}
-        row: Row = {
-            "dataset": dataset,
-            "cell": cell,
-            "answers": len(judged),
-            "unread": len(judged) - len(read),
-            "correct": sum(read.values()) / len(read) if read else None,
-        }
-        found = agreement(list(read.values()), [exact[answered] for answered in read]) if read and exact else None
-        row["exact"] = sum(exact[answered] for answered in read) / len(read) if found else None
-        row["agree"] = found.agree if found else None
-        row["kappa"] = found.kappa if found else None
-        row["judge_only"] = found.judge_only if found else None
-        row["exact_only"] = found.exact_only if found else None
-        yield row
+        correct = sum(read.values()) / len(read) if read else None
+        counts = len(judged), len(judged) - len(read)
+        if read and exact:
+            matches = [exact[answered] for answered in read]
+            both = agreement(list(read.values()), matches)
+            compared: tuple[Any, ...] = both.agree, both.kappa, both.judge_only, both.exact_only
+            yield asdict(AgreementRow(dataset, cell, *counts, correct, sum(matches) / len(read), *compared))
+        else:
+            yield asdict(AgreementRow(dataset, cell, *counts, correct, *(None,) * 5))
 
 
 TABLES = ("agents", "calibration", "reliability", "tokens", "persuasion")

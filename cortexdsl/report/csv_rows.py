@@ -125,20 +125,6 @@ def _columns(kind: Any) -> tuple[tuple[str, Callable[[str], Any], bool, bool], .
 
 
 @dataclass(frozen=True, slots=True)
-class MetricRow:
-    """A row of metrics.csv."""
-
-    dataset: str
-    cell: str
-    metric: str
-    estimate: float | None
-    ci_low: float | None
-    ci_high: float | None
-    n_questions: int | None
-    n_replicates: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class ComparisonRow:
     """A row of comparisons.csv: a cell against its reference; `difference` is cell minus reference.
 
@@ -192,99 +178,6 @@ class ClaimRow:
     ci_low_simultaneous: float | None = None
     ci_high_simultaneous: float | None = None
     ledger: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RoundRow:
-    """A row of rounds.csv: accuracy and consensus after one round."""
-
-    dataset: str
-    cell: str
-    round: int
-    accuracy: float | None
-    accuracy_low: float | None
-    accuracy_high: float | None
-    consensus: float | None
-    consensus_low: float | None
-    consensus_high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRow:
-    """A row of agents.csv; `hears` and `is_heard` are kept edges a debate."""
-
-    dataset: str
-    cell: str
-    agent: str
-    opening_accuracy: float | None
-    last_accuracy: float | None
-    hears: float | None
-    is_heard: float | None
-    conformity: float | None
-    input_tokens: float | None
-    influence: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class BinRow:
-    """A row of reliability.csv: answers of one bin of confidence, and the share of them that is right.
-
-    `confidence` is the source: `stated`, `recalibrated`, or how it was measured.
-    """
-
-    dataset: str
-    cell: str
-    confidence: str
-    answers: int
-    mean_confidence: float
-    accuracy: float
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationRow:
-    """A row of calibration.csv: one source of confidence of one cell."""
-
-    cell: str
-    dataset: str
-    confidence: str
-    stated: int | None
-    answers: int | None
-    mean_confidence: float | None
-    accuracy: float | None
-    brier: float | None
-    ece: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class PersuasionRow:
-    """A row of persuasion.csv: answers that a listener heard from a speaker, and those that it adopted."""
-
-    dataset: str
-    cell: str
-    speaker: str
-    listener: str
-    adopted: int
-    faced: int
-    right_adopted: int
-    right_faced: int
-    wrong_adopted: int
-    wrong_faced: int
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementRow:
-    """A row of agreement.csv: judgements of one cell's answers, and exact match."""
-
-    cell: str
-    dataset: str
-    answers: int | None
-    unread: int | None
-    kappa: float | None
-    correct: float | None
-    exact: float | None
-    agree: float | None
-    judge_only: int | None
-    exact_only: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,21 +13,12 @@ from typing import Any
 
 from cortexdsl.core.metrics import is_share
 from cortexdsl.errors import DataError
+from cortexdsl.metrics.rows import AgentRow, BinRow, MetricRow, RoundRow
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.store import last_look
 from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.records.tallies import JobTally, Tallies
-from cortexdsl.report.csv_rows import (
-    AgentRow,
-    BinRow,
-    ClaimRow,
-    ComparisonRow,
-    FrontRow,
-    MatchRow,
-    MetricRow,
-    RoundRow,
-    read_frame,
-)
+from cortexdsl.report.csv_rows import ClaimRow, ComparisonRow, FrontRow, MatchRow, read_frame
 from cortexdsl.stats.tables.score_table import absent_replicates
 
 ALPHA = 0.05

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
+from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import estimate
-from cortexdsl.report.csv_rows import MetricRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.results import metric_entry

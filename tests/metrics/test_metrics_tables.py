@@ -14,10 +14,12 @@ from scipy import stats
 
 from cortexdsl.core.metrics import ALIASES, METRICS, TEXT_METRICS
 from cortexdsl.errors import InputError
-from cortexdsl.metrics.estimates import COLUMNS, Sums, _draws, estimate, metrics_table, round_table
+from cortexdsl.metrics.estimates import Sums, _draws, estimate, metrics_table, round_table
 from cortexdsl.metrics.registry import MEASURES, READINGS, asked_measures
+from cortexdsl.metrics.rows import AgentRow, AgreementRow, BinRow, CalibrationRow, PersuasionRow, columns_of
 from cortexdsl.metrics.scores import round_rows, score_rows
-from cortexdsl.metrics.tables import agent_table
+from cortexdsl.metrics.tables import agent_table, agreement_rows, debate_tables
+from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.stats.tables.score_table import metric_named, score_table
 from tests.stats.debates import grade, made, record
 
@@ -149,7 +151,7 @@ def test_clusters_are_the_unit_where_they_are_declared() -> None:
 def test_columns_and_order_follow_the_contract() -> None:
     frame = table({("sums", "full"): [[1.0, 0.0]], ("sums", "half"): [[0.0, 0.0]]})
     found = metrics_table(score_table(frame))
-    assert tuple(found.columns) == COLUMNS
+    assert " ".join(found.columns) == "dataset cell metric estimate ci_low ci_high n_questions n_replicates"
     assert list(zip(found["cell"], found["metric"], strict=True)) == [("full", "accuracy"), ("half", "accuracy")]
 
 
@@ -260,3 +262,18 @@ def test_the_bootstraps_interval_is_that_of_efron_by_hand() -> None:
     z = bias + stats.norm.ppf([0.025, 0.975])
     assert pull > 0.03
     assert (found.low, found.high) == pytest.approx(np.quantile(draws, stats.norm.cdf(bias + z / (1 - pull * z))))
+
+
+def test_each_table_is_read_by_the_class_that_it_is_written_by(tmp_path: Path) -> None:
+    """Every column of a file is a field of its row, in the same order, and comes back."""
+    records = [record(made([{"a": "R", "b": "W"}, {"a": "R", "b": "R"}], [[("a", "b"), ("b", "a")]]))]
+    written = debate_tables(records, grade)
+    kinds = {"agents": AgentRow, "calibration": CalibrationRow, "reliability": BinRow, "persuasion": PersuasionRow}
+    for name, kind in kinds.items():
+        assert list(written[name].columns) == columns_of(kind)
+        written[name].to_csv(tmp_path / f"{name}.csv", index=False)
+        rows = read_frame(tmp_path / f"{name}.csv", kind)
+        assert len(rows) == len(written[name]) > 0
+        assert [getattr(rows[0], column) for column in columns_of(kind)[:3]] == written[name].iloc[0, :3].tolist()
+    (judged, _) = agreement_rows("sums", {"full": {("q1", "R"): True}}, {})
+    assert list(judged) == columns_of(AgreementRow)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cortexdsl.report.csv_rows import BinRow, MetricRow
+from cortexdsl.metrics.rows import BinRow, MetricRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import SHEETS
 from cortexdsl.report.figures.reliability import confidence_figure
@@ -18,7 +18,7 @@ GRID = ("sparse", "sparse[confidence=consistency-5]", "sparse[confidence=logprob
 
 def results(cells: tuple[str, ...], *buckets: tuple[str, str]) -> ReportData:
     """Invented results in which a cell's confidences of some sources lie at 0.9 and are right in 0.7."""
-    found = tuple(BinRow("sums", cell, kind, 40, 0.9, 0.7) for cell, kind in buckets)
+    found = tuple(BinRow("sums", cell, kind, 0.8, 1.0, 40, 0.9, 0.7) for cell, kind in buckets)
     metrics = tuple(MetricRow("sums", cell, "accuracy", 0.7, 0.6, 0.8, 40, 1) for cell in cells)
     plan = {"experiment": "x", "cells": [{"cell": cell} for cell in cells]}
     return ReportData(plan, metrics, bins=found)

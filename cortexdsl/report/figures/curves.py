@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from cortexdsl.report.csv_rows import RoundRow
+from cortexdsl.metrics.rows import RoundRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import Drawing, Sheet, colours, draw_figure, explain, legend_height, percent_tick
 from cortexdsl.report.phrasing.names import CellName, brief, shown_cells

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from cortexdsl.report.csv_rows import BinRow
+from cortexdsl.metrics.rows import BinRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import MUTED, Drawing, Sheet, colours, draw_figure, legend_height
 from cortexdsl.report.phrasing.names import CellName, brief, group_by_method

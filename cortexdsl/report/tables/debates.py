@@ -6,16 +6,11 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
 
+from cortexdsl.metrics.rows import AgentRow, AgreementRow, CalibrationRow, PersuasionRow
 from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, number
 from cortexdsl.plan.layout import Layout
 from cortexdsl.records.links import Mark, Outcome, find_link
-from cortexdsl.report.csv_rows import (
-    AgentRow,
-    AgreementRow,
-    CalibrationRow,
-    PersuasionRow,
-    read_frame,
-)
+from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.data import Health, ReportData
 from cortexdsl.report.tables.table import (
     Field,

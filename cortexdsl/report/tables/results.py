@@ -10,9 +10,10 @@ import pandas as pd
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
+from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
 from cortexdsl.records.links import find_link
-from cortexdsl.report.csv_rows import ClaimRow, ComparisonRow, MetricRow
+from cortexdsl.report.csv_rows import ClaimRow, ComparisonRow
 from cortexdsl.report.data import ReportData, value_column
 from cortexdsl.report.phrasing.claims import adjusted_interval, answer, population
 from cortexdsl.report.phrasing.comparisons import correction_in_words, is_exploratory, references, table_notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from cortexdsl.report.csv_rows import MetricRow
+from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.report.data import ReportData, ScoreRow, read_scores
 from cortexdsl.report.tables.results import levels_of
 
