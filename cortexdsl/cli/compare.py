@@ -215,7 +215,13 @@ def _print_comparisons(comparisons: pd.DataFrame, reference: str, *, several: bo
     """Print the table, and below it the meaning of its columns and the notes of its rows."""
     rows = rows_of(comparisons, ComparisonRow, alpha=ALPHA)
     print(family_in_words(rows) if rows else f"no comparison with {reference}")
-    numbers = comparisons[[*(["dataset"] if several else []), *SHOWN]].rename(columns=HEADS)
+    numbers = comparisons[[*(["dataset"] if several else []), *SHOWN]].copy()
+    # In points, as the sentences of claims have them.
+    in_points = numbers["metric"].map(is_share)
+    measured = ["difference", *HEADS]
+    numbers.loc[in_points, measured] = (100 * numbers.loc[in_points, measured]).round(9) + 0.0
+    numbers.loc[in_points, "metric"] += " (points)"
+    numbers = numbers.rename(columns=HEADS)
     print(numbers.to_string(index=False, float_format=lambda value: f"{value:.4g}"))
     kinds = intervals({row.correction for row in rows})
     _print_wrapped(f"{TESTED} {kinds} all_low, all_high: that interval. low, high: {ORDINARY}")

@@ -182,7 +182,10 @@ def test_a_ratio_without_spread_is_not_tested_unless_the_plan_fixes_both() -> No
     """Six questions of four calls against two say nothing of the seventh; a plan without early stops does."""
     here = sample({"a": np.full((1, 6), 4.0), "b": np.full((1, 6), 2.0)}, "calls")
     found = ratio_outcome(here, PAIR[0], 1.5, 1)
-    assert (found.estimate, found.test) == (2.0, "none: no question differs, so nothing is known of the spread")
+    assert (found.estimate, found.test) == (
+        2.0,
+        "none: all questions have the same value, so nothing is known of the spread",
+    )
     assert np.isnan([found.p, found.low, found.high]).all()
     planned = replace(here, fixed=np.array([True, True]))
     for null, sides in ((1.5, (0.0, 1.0)), (2.5, (1.0, 0.0)), (2.0, (1.0, 1.0))):

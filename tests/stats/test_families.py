@@ -291,6 +291,18 @@ def test_what_is_printed_says_what_p_tests_and_which_interval_is_which(
     assert "all_low, all_high: that interval. low, high: the ordinary 95 % interval of one difference." in said
 
 
+def test_the_table_of_differences_has_the_points_of_the_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four questions won and two lost of twenty: 10 points in the table and in the sentence of the claim."""
+    long_table(two_by_two(10, 4, 2, 4)).to_csv(tmp_path / "scores.csv", index=False)
+    assert main(["compare", str(tmp_path / "scores.csv"), "--to", "b", "--claim", "score(a) > score(b)"]) == 0
+    out = capsys.readouterr().out
+    row = next(line.split() for line in out.splitlines() if line.split()[:2] == ["score", "(points)"])
+    assert row[2:4] == ["a", "10"]
+    assert "10.0 points" in out
+
+
 def test_what_stands_beside_a_claim_is_printed_as_in_the_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

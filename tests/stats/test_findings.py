@@ -76,7 +76,7 @@ def test_warnings_begin_where_they_say() -> None:
     )
     assert note(np.tile([1.0, 0, 0, 0, 0], 10)) == ""
     assert note(np.tile([1.0, 0, 0, 0], 11)) == "", "a skewness of 1.15"
-    assert note(np.full(8, 3.0)) == "not tested: no question differs, so nothing is known of the spread"
+    assert note(np.full(8, 3.0)) == "not tested: all questions have the same value, so nothing is known of the spread"
 
 
 def test_an_interaction_of_numbers_is_warned_of_below_two_hundred_questions() -> None:

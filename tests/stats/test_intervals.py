@@ -201,7 +201,7 @@ def test_a_constant_difference_of_answers_has_an_interval_and_one_of_numbers_has
     other = contrast_outcomes(tokens, PAIR, [0.0], seed=1)[0]
     assert (other.estimate, other.test) == (
         pytest.approx(2),
-        "none: no question differs, so nothing is known of the spread",
+        "none: all questions have the same value, so nothing is known of the spread",
     )
     assert np.isnan([other.low, other.high, other.p]).all()
 

@@ -150,7 +150,7 @@ def test_comparisons_are_paired_by_question_and_corrected_within_their_family(
         assert float(row["difference"]) == pytest.approx(mean(differences), abs=1e-12)
         if "bootstrap" in row["test"]:  # of drawn resamples: 4 standard errors of 10,000 draws at most
             assert float(row["p"]) == pytest.approx(resampled(differences), abs=0.02), row
-        elif row["test"].startswith("none: no question differs"):
+        elif row["test"].startswith("none: all questions have the same value"):
             assert np.ptp(differences) <= 1e-12
             assert row["p"] == row["p_adjusted"] == ""
         elif row["test"].startswith("certain by the plan"):

@@ -46,7 +46,7 @@ from cortexdsl.stats.inference.paired import MOST_QUESTIONS, Paired, score
 from cortexdsl.stats.tables.units import Units
 
 _NOTHING = 1e-12
-NO_SPREAD = "no question differs, so nothing is known of the spread"
+NO_SPREAD = "all questions have the same value, so nothing is known of the spread"
 
 
 def gap_of(sample: Units, cells: Sequence[int]) -> str:

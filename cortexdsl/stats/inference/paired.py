@@ -27,7 +27,7 @@ from cortexdsl.stats.inference.outcomes import LEVEL, quantile
 from cortexdsl.stats.inference.roots import crossing
 
 MOST_QUESTIONS = 200
-"""With more, the score test errs in at most 2.7 % on a side, and the exact one takes up to a second."""
+"""With more, the score test errs in at most 2.8 % on a side, and the exact one takes up to a second."""
 _RULED_OUT = 1e-6
 _SHARES = 60
 
