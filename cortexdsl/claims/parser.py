@@ -96,36 +96,36 @@ def parse_claim(text: str, where: str = "hypotheses") -> Claim:
     """
     if not text.strip():
         raise SpecError([Problem(where, "a claim is a line of text, not empty", advice(""))])
-    plain, these = _split_these(" ".join(text.translate(_SIGNS).split()))
+    plain, fixed_questions = _split_these(" ".join(text.translate(_SIGNS).split()))
     if dominates := _DOMINATES.fullmatch(plain):
-        return _dominates(text, dominates, these, where)
+        return _dominates(text, dominates, fixed_questions, where)
     if (front := _FRONT.fullmatch(plain)) and " and " not in plain:
-        return replace(_front(text, front, where), these=these)
+        return replace(_front(text, front, where), fixed_questions=fixed_questions)
     whole, over = _split_over(plain)
-    if over is not None and (these or _split_these(whole)[1]):
+    if over is not None and (fixed_questions or _split_these(whole)[1]):
         what = f"is both on these questions and over {over}, where questions are a sample, too"
         fail(where, text, what, "remove one of the two")
     body, dataset = _split_dataset(whole)
     parts = split_outside(body, " and ")
     if len(parts) == 1:
-        return _simple(text, body, dataset, over, these, where)
+        return _simple(text, body, dataset, over, fixed_questions, where)
     claims: list[Simple] = []
     for part in parts:
         rest, is_these = _split_these(part.strip())
         own, its_dataset = _split_dataset(rest)
-        claims.append(_simple(part.strip(), own, its_dataset or dataset, over, these or is_these, where))
+        claims.append(_simple(part.strip(), own, its_dataset or dataset, over, fixed_questions or is_these, where))
     return All(text, tuple(claims))
 
 
-def _simple(text: str, body: str, dataset: str | None, over: Over | None, these: bool, where: str) -> Simple:
+def _simple(text: str, body: str, dataset: str | None, over: Over | None, fixed_questions: bool, where: str) -> Simple:
     best, shape = _BEST.fullmatch(body), _SHAPE.fullmatch(body)
     if over is not None and (best or shape or dataset in (EVERY, NONE)):
         fail(where, text, f"`over {over}` ends a comparison, on one dataset or on the mean over them")
     if best:
-        return replace(_best(text, best, dataset, where), these=these)
+        return replace(_best(text, best, dataset, where), fixed_questions=fixed_questions)
     if shape:
-        return replace(_shaped(text, shape, dataset, where), these=these)
-    comparison = replace(read_comparison(text, body, dataset, where), over=over, these=these)
+        return replace(_shaped(text, shape, dataset, where), fixed_questions=fixed_questions)
+    comparison = replace(read_comparison(text, body, dataset, where), over=over, fixed_questions=fixed_questions)
     if over is not None and (
         comparison.is_ratio or comparison.margin is not None or OTHERS in (comparison.name, comparison.reference)
     ):
@@ -180,13 +180,13 @@ def _split_over(text: str) -> tuple[str, Over | None]:
 
 def _split_these(text: str) -> tuple[str, bool]:
     """Split off which questions a claim is about: these alone, or questions like these."""
-    for words, these in ((THESE, True), (LIKE_THESE, False)):
+    for words, fixed_questions in ((THESE, True), (LIKE_THESE, False)):
         if text.endswith(f" on {words}"):
-            return text.removesuffix(f" on {words}").rstrip(), these
+            return text.removesuffix(f" on {words}").rstrip(), fixed_questions
     return text, False
 
 
-def _dominates(text: str, clause: re.Match[str], these: bool, where: str) -> All:
+def _dominates(text: str, clause: re.Match[str], fixed_questions: bool, where: str) -> All:
     """Expand `dominates`: better on each metric without a margin, at most the margin worse on each with one."""
     first, second = clause["first"].strip(), clause["second"].strip()
     listed, dataset = _split_dataset(clause["metrics"])
@@ -204,7 +204,7 @@ def _dominates(text: str, clause: re.Match[str], these: bool, where: str) -> All
         sign = f" {'-' if higher else '+'} {margin}" if margin else ""
         operator = (">" if higher else "<") + ("=" if margin else "")
         body = f"{metric}({first}) {operator} {metric}({second}){sign}"
-        parts.append(_simple(body, body, dataset, None, these, where))
+        parts.append(_simple(body, body, dataset, None, fixed_questions, where))
     if not strict or len(parts) < 2:
         fail(
             where, text, "names two metrics or more, and one of them at least without a margin: there it is better",

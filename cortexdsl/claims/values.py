@@ -197,7 +197,7 @@ class Comparison:
         A dataset's name, `EVERY`, `NONE` (the claim holds on no dataset), or None for the mean over datasets.
     over : str or None
         The population that the groups are sampled from: teams, seeds, datasets or prompts; None if only questions are.
-    these : bool
+    fixed_questions : bool
         The claim is about these questions: they are fixed, and only replicates are a sample.
     """
 
@@ -209,7 +209,7 @@ class Comparison:
     margin: float | None = None
     dataset: str | None = None
     over: Over | None = None
-    these: bool = False
+    fixed_questions: bool = False
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -269,7 +269,7 @@ class Shape:
     text: str
     metric: str
     slice: Slice
-    these: bool = field(default=False, kw_only=True)
+    fixed_questions: bool = field(default=False, kw_only=True)
 
     over = None
 
@@ -330,9 +330,9 @@ class All:
         return named.pop() if len(named) == 1 else None
 
     @property
-    def these(self) -> bool:
+    def fixed_questions(self) -> bool:
         """Whether a part is about these questions."""
-        return any(part.these for part in self.parts)
+        return any(part.fixed_questions for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +349,7 @@ class Front:
         Each in the direction that is its merit.
     dataset : str or None
         A dataset's name, or None for the mean over datasets.
-    these : bool
+    fixed_questions : bool
         As in `Comparison`.
     """
 
@@ -357,7 +357,7 @@ class Front:
     name: str
     metrics: tuple[str, ...]
     dataset: str | None = None
-    these: bool = False
+    fixed_questions: bool = False
 
     over = None
 

@@ -326,7 +326,7 @@ def _splits(plan: Plan, earlier: ScoreTable) -> list[str]:
         share = f"{parts.correlation.estimate:.0%} ({parts.correlation.low:.0%} to {parts.correlation.high:.0%})"
         text = f"of the variance of one debate {share} belongs to its question, by the earlier results"
         lines += ["", claim, *wrapped(text[0].upper() + text[1:] + ".", 4)]
-        if parse_claim(claim).these:
+        if parse_claim(claim).fixed_questions:
             lines.append("    On these questions only replicates make it more precise.")
             continue
         splits = splits_of(parts, debates, debates, counts)

@@ -101,7 +101,7 @@ class ClaimSetting:
 
     def sample(self, design: Design) -> Units:
         """Return the units of a design."""
-        plain = units_of(self.table, design.quantities, self.datasets, with_draws=design.claim.these)
+        plain = units_of(self.table, design.quantities, self.datasets, with_draws=design.claim.fixed_questions)
         if not self.favour:
             return plain
         return with_doubtful_rows(plain, [float(self.favour * sign > 0) for sign in design.favourable])
@@ -214,7 +214,7 @@ def _with_unseen(findings: Sequence[Finding], design: Design, setting: ClaimSett
 
 def null_of(design: Design) -> str:
     """Write the null hypothesis of the p-value of a claim."""
-    return f"{_null_of(design)}{phrases.ON_THESE if design.claim.these else ''}"
+    return f"{_null_of(design)}{phrases.ON_THESE if design.claim.fixed_questions else ''}"
 
 
 def _null_of(design: Design) -> str:

@@ -139,8 +139,8 @@ def test_every_form_may_be_on_these_questions(text: str) -> None:
     """It is another claim than the same of questions like these, which is what a claim without the words says."""
     tails = ("", " on these questions", " on questions like these")
     plain, here, like = (parse_claim(f"{text}{tail}") for tail in tails)
-    assert here.these
-    assert not plain.these
+    assert here.fixed_questions
+    assert not plain.fixed_questions
     assert meaning(plain) == meaning(like) != meaning(here)
     assert why_not_early(here)
 
@@ -148,14 +148,14 @@ def test_every_form_may_be_on_these_questions(text: str) -> None:
 def test_a_part_may_be_on_these_questions_alone() -> None:
     claim = parse_claim("accuracy(a) > accuracy(b) on these questions and accuracy(a) > accuracy(c)")
     assert isinstance(claim, All)
-    assert [part.these for part in claim.parts] == [True, False]
+    assert [part.fixed_questions for part in claim.parts] == [True, False]
     assert population(claim.text) == "these questions and questions like these"
 
 
 def test_dataset_and_estimand_are_said_together() -> None:
     claim = parse_claim("accuracy(a) > accuracy(b) on gsm8k on these questions")
     assert isinstance(claim, Comparison)
-    assert (claim.dataset, claim.these) == ("gsm8k", True)
+    assert (claim.dataset, claim.fixed_questions) == ("gsm8k", True)
     assert claim_in_words(claim) == "The accuracy of a is higher than that of b, on gsm8k, on these questions."
 
 

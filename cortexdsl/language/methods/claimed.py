@@ -66,7 +66,7 @@ def _unclaimable(spec: Spec, points: Points, claim: Simple, route: Route) -> Ite
     if claim.dataset is not None and claim.dataset not in (EVERY, NONE, *spec.datasets):
         what = f"{dotted(route)}: there is no dataset {claim.dataset}"
         yield spec.problem(route, what, nearest(claim.dataset, spec.datasets, say="datasets"))
-    if claim.these and spec.text.replicates < FEWEST_DRAWS:
+    if claim.fixed_questions and spec.text.replicates < FEWEST_DRAWS:
         what = f"{dotted(route)}: on these questions the noise of sampling is needed, and there is one replicate"
         yield spec.problem(route, what, f"write replicates: {FEWEST_DRAWS} or more, or claim it of {LIKE_THESE}")
     if isinstance(claim, Comparison):
@@ -119,7 +119,7 @@ def _unrepeated_wordings(
     spec: Spec, points: Points, wordings: Mapping[str, int], claim: Simple, route: Route
 ) -> Iterator[Problem]:
     """Yield a claim on these questions about a cell whose wordings are not used twice each."""
-    if not claim.these:
+    if not claim.fixed_questions:
         return
     if isinstance(claim, Comparison):
         names = [cell_name(points, quantity.name) or "" for quantity in claim.quantities]

@@ -87,7 +87,9 @@ def population(text: str) -> str:
     except SpecError:
         return LIKE_THESE
     return " and ".join(
-        dict.fromkeys(f"{part.over} like these" if part.over else THESE if part.these else LIKE_THESE for part in parts)
+        dict.fromkeys(
+            f"{part.over} like these" if part.over else THESE if part.fixed_questions else LIKE_THESE for part in parts
+        )
     )
 
 
@@ -225,7 +227,7 @@ def _slice(part: Slice) -> str:
 
 def _where(claim: Simple) -> str:
     where = "" if claim.dataset is None else f", on {claim.dataset}"
-    where += f", on {THESE}" if claim.these else ""
+    where += f", on {THESE}" if claim.fixed_questions else ""
     return where if claim.over is None else f"{where}, over {claim.over} like these"
 
 

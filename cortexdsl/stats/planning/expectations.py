@@ -85,7 +85,7 @@ def _given(design: Design, replicates: int, expected: Expectation) -> Basis | No
     """Return the basis by `expected:` alone: scores of 0 or 1, and equal discordance of any two cells."""
     claim = design.claim
     size = _stated(design, expected)
-    if claim.these:
+    if claim.fixed_questions:
         return _given_noise(design, replicates, expected, size)
     if (own := _spread(design, expected)) is not None:
         return Basis(f"spread {own:g} given", own, size)
@@ -132,7 +132,7 @@ def _about_questions_like_these(design: Design) -> Design:
     """Return the design of the same claim about questions like these."""
     claim = design.claim
     assert not isinstance(claim, All), "a claim with parts is planned for part by part"
-    return replace(design, claim=replace(claim, these=False))
+    return replace(design, claim=replace(claim, fixed_questions=False))
 
 
 def _of_claim(design: Design, expected: Expectation) -> float | None:
@@ -175,11 +175,11 @@ def _earlier(design: Design, replicates: int, expected: Expectation) -> Basis | 
         return None
     claim = design.claim
     scope = (claim.dataset,) if claim.dataset in table.datasets else ()
-    sample = units_of(table, design.quantities, scope, with_draws=claim.these)
+    sample = units_of(table, design.quantities, scope, with_draws=claim.fixed_questions)
     if gap_of(sample, range(len(design.cells))):
         return None
     means, stated = sample.means, _stated(design, expected)
-    if claim.these:
+    if claim.fixed_questions:
         return _earlier_noise(design, sample, replicates, stated)
     if design.ratio:
         influence = sample.parts.T @ (design.weights[0] / means)

@@ -221,20 +221,20 @@ def _row(design: Design, run: _PlannedRun) -> tuple[object, ...]:
     reached = power(1.0)
     needed = _needed(lambda count: power(count / total) - expected.power)
     note = joined(f"power is that of all {len(parts)} contrasts at once, the rest that of one", str(row["note"]))
-    these = all(part.claim.these for part in each)
-    row |= _further(needed, total, run.replicates, these=these)
+    fixed_questions = all(part.claim.fixed_questions for part in each)
+    row |= _further(needed, total, run.replicates, fixed_questions=fixed_questions)
     row |= {"questions": total, "power": reached, "answerable": bool(reached >= expected.power)}
     row |= {"note": note, "simulated": np.nan, "simulated_low": np.nan, "simulated_high": np.nan}
     return tuple(row.values())
 
 
-def _further(needed: float, questions: float, replicates: int, *, these: bool) -> dict[str, float]:
+def _further(needed: float, questions: float, replicates: int, *, fixed_questions: bool) -> dict[str, float]:
     """Return the questions that a claim needs, or its replicates if it is on these questions.
 
     A mean over questions and replicates is as precise with twice the replicates as with twice such questions.
     """
     nan = float("nan")
-    if not these:
+    if not fixed_questions:
         return {"needed": needed, "replicates_needed": nan}
     return {"needed": nan, "replicates_needed": float(np.ceil(replicates * needed / questions))}
 
@@ -290,7 +290,7 @@ def _alone(design: Design, run: _PlannedRun) -> tuple[tuple[object, ...], list[P
         options = {"alpha": alpha, "null": design.null, "sign": design.sign, "runs": run.runs, "seed": run.seed}
         checked = simulated_power(basis.truth, effective, replicates, margin=design.margin, **options)  # type: ignore[arg-type]
     needed = _needed(lambda count: power(distance, count) - expected.power)
-    further = _further(np.ceil(needed * total / effective), total, replicates, these=claim.these)
+    further = _further(np.ceil(needed * total / effective), total, replicates, fixed_questions=claim.fixed_questions)
     numbers = (basis.expected, reached, *checked, further["needed"])
     row = (*head, basis.text, basis.deviation, detectable, *numbers, bool(reached >= expected.power), note)
     return (*row, further["replicates_needed"]), parts
@@ -300,7 +300,7 @@ def _power(design: Design, basis: Basis, distance: float, count: int, replicates
     """Return the power for a claim whose contrast is `distance` beyond its null value (inside its margin)."""
     truth, spread = basis.truth, basis.deviation
     inflation, freedom = 1.0, np.inf
-    if design.claim.these:
+    if design.claim.fixed_questions:
         freedom = float(max(count * (replicates - 1), 1))
         if design.claim.metric in SCORES and not design.ratio and spread > 0:
             inflation = pseudo_draw_inflation(count, replicates, spread)
