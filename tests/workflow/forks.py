@@ -307,8 +307,8 @@ def _write_figures(kinds: str) -> None:
         return
     drawing._files = lambda canvas: empty  # of modules that are imported later
 
-    def draw(name: str, caption: str, alt: str, height: object, painter: object) -> Any:
-        return drawing.Drawing(name, caption, alt, dict.fromkeys(drawing.SHEETS, empty))
+    def draw(name: str, caption: str, height: object, painter: object) -> Any:
+        return drawing.Drawing(name, caption, dict.fromkeys(drawing.SHEETS, empty))
 
     for module in [one for one in sys.modules.values() if getattr(one, "draw_figure", None) is paint]:
         module.draw_figure = draw  # type: ignore[attr-defined]
