@@ -16,11 +16,10 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.checksums import LineState, append_lines, line_state, with_checksum, write_lines
 from cortexdsl.core import EMPTY
@@ -37,6 +36,9 @@ from cortexdsl.plan.persistence.file_entries import (
 )
 from cortexdsl.plan.persistence.ledger import Ledger, is_experiment, ledger_lock, read_ledger, record_seal
 from cortexdsl.program import program_version
+from cortexdsl.typed_json import Codec, text
+
+_CODEC = Codec(always=("FileEntry.modified",))
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,6 @@ class Journal:
         The seal of the ledger's last entry, as the manifest names it; empty in manifests of earlier versions.
     damaged_lines : tuple of int
         Numbers of the lines of the manifest that cannot be read.
-    has_files : bool
-        Whether the manifest has entries, seals or damaged lines.
     """
 
     layout: Layout
@@ -68,12 +68,16 @@ class Journal:
     seal: str = ""
     ledger_entry: str = ""
     damaged_lines: tuple[int, ...] = ()
-    has_files: bool = False
 
     @cached_property
     def files(self) -> Mapping[str, FileEntry]:
         """The entry of each path."""
         return {path: entry for path, entry in {**self.sealed, **self.later}.items() if entry is not None}
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the manifest has entries, a seal or damaged lines."""
+        return bool(self.sealed or self.later or self.seal or self.damaged_lines)
 
     @property
     def unsealed(self) -> tuple[str, ...]:
@@ -152,43 +156,34 @@ def _read(layout: Layout, ledger: Ledger) -> Journal:
         return Journal(layout, ledger)
     sealed: dict[str, FileEntry | None] = {}
     later: dict[str, FileEntry | None] = {}
-    seal, ledger_entry, damaged, notes = "", "", [], 0
+    seal, ledger_entry, damaged = "", "", []
     for number, line in enumerate(lines, 1):
-        record = _record(line)
-        if "path" in record:
-            later[record["path"]] = _entry(record)
-        if "seal" in record and (not seal or seal != ledger.manifest_seal or seal == record["seal"]):
-            sealed, later, seal = {**sealed, **later}, {}, record["seal"]
-        if "ledger" in record:
-            ledger_entry = record["ledger"]
-        if not record:
-            damaged.append(number)
-        notes += record.keys() == {"ledger", "checksum"}
+        match _parsed(line):
+            case ("path", path, entry):
+                later[path] = entry
+            case ("seal", new, _) if not seal or seal != ledger.manifest_seal or seal == new:
+                sealed, later, seal = {**sealed, **later}, {}, new
+            case ("ledger", last, _):
+                ledger_entry = last
+            case None:
+                damaged.append(number)
     entries = {path: entry for path, entry in sealed.items() if entry is not None}
-    return Journal(layout, ledger, entries, later, seal, ledger_entry, tuple(damaged), len(lines) > notes)
+    return Journal(layout, ledger, entries, later, seal, ledger_entry, tuple(damaged))
 
 
-def _record(line: bytes) -> dict[str, Any]:
-    """Return a line of the manifest; empty if it cannot be read."""
+def _parsed(line: bytes) -> tuple[str, str, FileEntry | None] | None:
+    """Return what a line of the manifest names (a path or a seal), and the entry of the path; None if it is damaged."""
     try:
-        record: dict[str, Any] = json.loads(line) if line_state(line) is LineState.WHOLE else {}
-        if "path" in record:
-            _entry(record)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return {}
-    is_text = all(isinstance(record.get(word, ""), str) for word in ("path", "seal", "ledger"))
-    return record if is_text and {"path", "seal", "ledger"} & record.keys() else {}
-
-
-def _entry(record: Mapping[str, Any]) -> FileEntry | None:
-    if record["size"] is None:
+        record = json.loads(line) if line_state(line) is LineState.WHOLE else {}
+        word = next(word for word in ("path", "seal", "ledger") if word in record)
+        has_entry = word == "path" and record["size"] is not None
+        return word, text(record[word]), _CODEC.read(FileEntry, record) if has_entry else None
+    except (ValueError, KeyError, TypeError, StopIteration, RecursionError):
         return None
-    program = str(record.get("program", ""))
-    return FileEntry(int(record["size"]), str(record["sha256"]), int(record["modified"]), program)
 
 
 def _line(path: str, entry: FileEntry | None) -> str:
-    values = asdict(entry) if entry else dict.fromkeys(("size", "sha256", "modified"))
+    values = _CODEC.write(entry) if entry else dict.fromkeys(("size", "sha256", "modified"))
     return with_checksum(json.dumps({"path": path, **values}))
 
 

@@ -23,14 +23,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.checksums import append_lines, with_checksum
-from cortexdsl.core import EMPTY
 from cortexdsl.errors import RecordError
 from cortexdsl.files import cannot_write, open_to_write, write_file
 from cortexdsl.models.spending import spent_so_far
@@ -44,6 +43,7 @@ from cortexdsl.plan.persistence.declaration import (
     first_seal,
     write_declared,
 )
+from cortexdsl.typed_json import Codec
 
 SCHEMA_VERSION = 1
 LACKS_FIRST = "the ledger lacks the entry that was written before the first call"
@@ -67,9 +67,9 @@ class LedgerEntry:
         The entry in words.
     after_calls : bool
         Whether calls or debates existed when it was written.
-    seed : int
-        Of the experiment at that time.
     seal : str
+    seed : int or None
+        Of the experiment at that time.
     at : str
         The time, in UTC; not part of the seal, so that equal histories have equal seals.
     declaration : mapping
@@ -83,12 +83,12 @@ class LedgerEntry:
     kind: str
     said: tuple[str, ...]
     after_calls: bool
-    seed: int | None
     seal: str
-    at: str
-    declaration: Declaration
-    verdicts: tuple[Mapping[str, Any], ...]
-    manifest: str
+    seed: int | None = None
+    at: str = ""
+    declaration: Declaration = field(default_factory=dict)
+    verdicts: tuple[Mapping[str, Any], ...] = ()
+    manifest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def read_ledger(layout: Layout) -> Ledger:
         try:
             record = json.loads(line)
             entry = _entry(record)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             is_cut = is_torn and line == lines[-1]
             faults.append(f"line {number} of the ledger is {'cut off' if is_cut else 'not an entry'}")
             continue
@@ -214,19 +214,16 @@ def _seal(record: Mapping[str, Any]) -> str:
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
+def _completed(declaration: Mapping[str, Any]) -> Declaration:
+    """Return a declaration with every word that readers need."""
+    return {word: {"prompts": {}, **declaration}[word] for word in WORDS}
+
+
+_CODEC = Codec({"LedgerEntry.declaration": (dict, _completed)})
+
+
 def _entry(record: Mapping[str, Any]) -> LedgerEntry:
-    declaration = record.get("declaration")
-    entry = LedgerEntry(
-        kind=str(record["kind"]),
-        said=tuple(map(str, record["said"])),
-        after_calls=bool(record["after_calls"]),
-        seed=record.get("seed"),
-        seal=str(record["seal"]),
-        at=str(record.get("at", "")),
-        declaration=EMPTY if declaration is None else {word: {"prompts": {}, **declaration}[word] for word in WORDS},
-        verdicts=tuple(record.get("verdicts") or ()),
-        manifest=str(record.get("manifest") or ""),
-    )
+    entry = _CODEC.read(LedgerEntry, record)
     if record.get("schema_version", 0) > SCHEMA_VERSION:
         raise RecordError("the ledger was written by a later version of cortexdsl\n    update cortexdsl")
     return entry

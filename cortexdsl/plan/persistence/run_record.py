@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cortexdsl.checksums import LineState, line_state, with_checksum
@@ -22,6 +22,7 @@ from cortexdsl.plan.layout import TABLES, Layout
 from cortexdsl.plan.persistence.file_entries import PAGES, FileEntry, damage_of, is_log
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.store import plan_or_empty
+from cortexdsl.typed_json import Codec
 
 LOCK = ".run"
 RECORD = ".run.json"
@@ -79,6 +80,9 @@ class RunRecord:
     outputs: tuple[str, ...]
     by: str = ""
     has_lock: bool = True
+
+
+_CODEC = Codec(always=("RunRecord.by", "RunRecord.has_lock"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +194,13 @@ def read_run(layout: Layout) -> RunRecord | None:
     """Return the record of the last run; None if there is none, or it cannot be read."""
     try:
         line = Path(layout.root, RECORD).read_bytes().rstrip(b"\n")
-        value = json.loads(line) if line_state(line) is LineState.WHOLE else {}
-        value.pop("checksum")
-        return RunRecord(**{**value, "outputs": tuple(value["outputs"])})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return _CODEC.read(RunRecord, json.loads(line)) if line_state(line) is LineState.WHOLE else None
+    except (OSError, ValueError, RecursionError):
         return None
 
 
 def _write(layout: Layout, record: RunRecord) -> None:
-    line = with_checksum(json.dumps(asdict(record)))
+    line = with_checksum(json.dumps(_CODEC.write(record)))
     write_file(Path(layout.root, RECORD), (line.encode("ascii"), b"\n"), durable=False)
 
 
