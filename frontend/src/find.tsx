@@ -156,7 +156,7 @@ function Rows({ opened, rows, linkOf, chosen, view, sort }: {
             <li key={row} class={at === chosen ? "chosen" : ""} aria-setsize={rows.length} aria-posinset={at + 1} style={{ top: `${at * ROW}px` }}>
               <a href={linkOf(row)} aria-current={at === chosen ? "true" : undefined}>
                 <span class={`verdict ${isRight === null ? "" : isRight ? "yes" : "no"}`} role="img" aria-label={isRight === null ? "not scored" : isRight ? "right" : "wrong"}>{isRight === null ? "·" : isRight ? "✓" : "✗"}</span>
-                <span class="what"><b><Word most={48}>{isManyDatasets ? `${dataset}/${id}` : id}</Word></b> <span class="faint"><Word most={110}>{text}</Word></span></span>
+                <span class="what"><b><Word most={48}>{isManyDatasets ? `${dataset}/${id}` : id}</Word></b> <span class="faint"><Word most={120}>{text}</Word></span></span>
                 <span class="where">{columns.cells[cell[row]!]} <span class="faint">·{replicate[row]}</span></span>
                 <span class="got">{answer[row]! < 0 ? <i>no answer</i> : <Word most={30}>{columns.answers[answer[row]!]!}</Word>}</span>
                 <span class="flips" title={`${to_right[row]} changed to right, ${to_wrong[row]} to wrong`}>{to_right[row]! > 0 && <span class="yes">↑{to_right[row]}</span>} {to_wrong[row]! > 0 && <span class="no">↓{to_wrong[row]}</span>}</span>
