@@ -70,8 +70,8 @@ def stopping_line(data: ReportData) -> str:
     left = look["calls_left"]
     share = number(100 * left / ((look["calls"] + left) or 1), 0)
     sentences = [
-        f"The experiment used {asked:,} of {planned:,} questions, with {decided} of {count} decided; of the calls of "
-        f"all debates about {left:,} ({share} %) were not made."
+        f"The experiment {'stopped after' if asked < planned else 'used'} {asked:,} of {planned:,} questions, with "
+        f"{decided} of {count} decided; of the calls of all debates about {left:,} ({share} %) were not made."
     ]
     if rule.get("rule") == "racing":
         most = max(look["asked"].values())
