@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from cortexdsl.core import Debate, Method
@@ -43,7 +44,7 @@ def decide_after(method: Method, debate: Debate, round_: int, *, seed: int, repl
         if not needed:
             return None
         turns += needed
-    at_end = _method_after(method, debate, round_)
+    at_end = method_after(method, debate, round_)
     voters = [agent.name for agent in debating_agents(at_end)]
     return decide(at_end, turns, voters, lambda: seeded_random("tie", seed, replicate, debate.question_id))
 
@@ -60,8 +61,8 @@ def _deciding_steps(method: Method) -> frozenset[str]:
     return frozenset(name for name in steps & method.steps.keys() if not opens_round(method, method.steps[name]))
 
 
-def _method_after(method: Method, debate: Debate, round_: int) -> Method:
-    """Return a method with its roles as they were after a round."""
+def method_after(method: Method, debate: Debate, round_: float = math.inf) -> Method:
+    """Return a method with its roles as they were after a round, or at the end of the debate."""
     agents = {agent.name: agent for role_agents in method.role_agents.values() for agent in role_agents}
     chosen = {
         choice.role: tuple(agents[name] for name in choice.chosen)

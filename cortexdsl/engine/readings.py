@@ -9,6 +9,7 @@ from cortexdsl.core import NO_REPLY, Debate, Method, Reader, Reading, Reads, Ste
 from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.engine.debate_confidence import debate_confidence
 from cortexdsl.engine.decisions import answers_of, decide, last_of
+from cortexdsl.engine.interim import method_after
 from cortexdsl.engine.methods import debating_agents
 from cortexdsl.engine.seeds import seeded_random
 from cortexdsl.engine.state import TURN, choice_options
@@ -119,7 +120,7 @@ def reread_debate(debate: Debate, method: Method, reader: Reader, *, seed: int, 
     """
     numbers = {agent.name: k for k, agent in enumerate(debating_agents(method), 1)}
     turns = tuple(unified([_reread(turn, debate, method, reader, numbers) for turn in debate.turns], (), reader))
-    last = method_at_end(debate, method)
+    last = method_after(method, debate)
     voters = [agent.name for agent in debating_agents(last)]
     decision = decide(last, turns, voters, lambda: seeded_random("tie", seed, replicate, debate.question_id))
     again = replace(debate, turns=turns, answer=decision.answer, votes=decision.votes, was_tied=decision.was_tied)
@@ -132,13 +133,6 @@ def reread_debate(debate: Debate, method: Method, reader: Reader, *, seed: int, 
     other = reread_debate(debate.deferred.debate, method.defer.method, reader, seed=seed, replicate=replicate)
     deferred = replace(debate.deferred, own=decision.answer, debate=other)
     return replace(again, answer=other.answer, deferred=deferred)
-
-
-def method_at_end(debate: Debate, method: Method) -> Method:
-    """Return a method with its roles as they were when a debate ended."""
-    agents = {agent.name: agent for role_agents in method.role_agents.values() for agent in role_agents}
-    last = {choice.role: tuple(agents[name] for name in choice.chosen) for choice in debate.choices}
-    return replace(method, role_agents={**method.role_agents, **last})
 
 
 def _reread(turn: Turn, debate: Debate, method: Method, reader: Reader, numbers: Mapping[str, int]) -> Turn:

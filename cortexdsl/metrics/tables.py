@@ -142,9 +142,10 @@ def _agent_values(debates: Sequence[AgentDebate]) -> list[Any]:
     ]
 
 
-def _calibration(judged: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+def _calibration(judged: Sequence[tuple[float, bool]], bins: int = BINS) -> tuple[float, float]:
+    """Return the Brier score and the calibration error of some confidences."""
     confidence, right = [c for c, _ in judged], [y for _, y in judged]
-    return brier_score(confidence, right), expected_calibration_error(confidence, right)
+    return brier_score(confidence, right), expected_calibration_error(confidence, right, bins)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -191,20 +192,13 @@ def calibration_tables(records: Iterable[Record], grade: Grade, bins: int = BINS
             del by_kind["raw"]  # the stated ones again
         for kind, judged in ((source if kind == "raw" else kind, judged) for kind, judged in by_kind.items()):
             confidence, right = [c for c, _ in judged], [y for _, y in judged]
-            brier = brier_score(confidence, right)
-            ece = expected_calibration_error(confidence, right, bins)
-            means = _mean_or_nan(confidence), _mean_or_nan(map(float, right))
-            summary.append((dataset, cell, kind, answers, len(judged), *means, brier, ece))
+            means = _mean(confidence), _mean(right)
+            summary.append((dataset, cell, kind, answers, len(judged), *means, *_calibration(judged, bins)))
             diagram += [
                 (dataset, cell, kind, b.low, b.high, b.answers, b.confidence, b.accuracy)
                 for b in reliability_bins(confidence, right, bins)
             ]
     return pd.DataFrame(summary, columns=columns_of(CalibrationRow)), pd.DataFrame(diagram, columns=columns_of(BinRow))
-
-
-def _mean_or_nan(values: Iterable[float]) -> float:
-    known = list(values)
-    return sum(known) / len(known) if known else float("nan")
 
 
 def persuasion_table(records: Iterable[Record], grade: Grade) -> pd.DataFrame:

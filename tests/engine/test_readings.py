@@ -6,7 +6,8 @@ import dataclasses
 from typing import Any
 
 from cortexdsl.core import Bin, Call, Choose, Decide, Everyone, Keep, OfRole, Reading, Reply
-from cortexdsl.engine.readings import method_at_end, reread_debate
+from cortexdsl.engine.interim import method_after
+from cortexdsl.engine.readings import reread_debate
 from tests.engine.stage import Stage, StagedReader, method, run
 
 STEPS: dict[str, dict[str, Any]] = {
@@ -78,11 +79,11 @@ def test_those_who_left_have_no_vote_when_it_is_read_again() -> None:
     leave = Choose("debater", "debater", "place > 1", Keep("above", 0))
     of = method({"answer": {}, "revise": {"hears": Everyone()}}, ["answer", leave, "revise", leave])
     debate = run(of, Stage({"revise:c1": "41|0.5"}))
-    assert [agent.name for agent in method_at_end(debate, of).role_agents["debater"]] == ["c"]
+    assert [agent.name for agent in method_after(of, debate).role_agents["debater"]] == ["c"]
     assert reread_debate(debate, of, StagedReader(), seed=7, replicate=1) == debate
     assert debate.votes == {"41": 1.0}
 
 
 def test_without_choices_the_cast_is_that_of_the_method() -> None:
     of = method(STEPS, ["answer"], CAST, Decide("majority"))
-    assert method_at_end(run(of), of) == of
+    assert method_after(of, run(of)) == of
