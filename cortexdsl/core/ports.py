@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from cortexdsl.core.agents import Model
-from cortexdsl.core.protocol import Choose, Method, Reads, Repeat
+from cortexdsl.core.protocol import Method, Reads
 from cortexdsl.core.questions import Image, Question, Reading
-from cortexdsl.core.types import Bools, Floats
+from cortexdsl.core.types import Floats
 
 Message: TypeAlias = Mapping[str, str]
 
@@ -120,67 +120,6 @@ class Similarity(Protocol):
         ...
 
 
-SiteWord: TypeAlias = Literal["until", "unless", "choose", "hears", "tells", "own"]
-SitePlace: TypeAlias = tuple[SiteWord, Repeat | Choose | str]
-"""A word of a loop, of a choice, or of a step (by name)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A place of a method that contains an expression.
-
-    Attributes
-    ----------
-    word : str
-        `until` or `unless` of a loop, `choose`, or `hears`, `tells` or `own` of a step.
-    part : Repeat, Choose or str
-        The loop, the choice, or the name of the step.
-    expression : str
-    """
-
-    word: SiteWord
-    part: Repeat | Choose | str
-    expression: str
-
-    @property
-    def place(self) -> SitePlace:
-        """The word and its part."""
-        return self.word, self.part
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
-    """One evaluation of an expression in a debate.
-
-    Attributes
-    ----------
-    site : Site
-    weight : (S, L) array
-        The values: of each edge (speaker, listener), of each candidate or turn (S, 1), or of the debate (1, 1). NaN
-        for pairs that cannot be edges.
-    kept : (S, L) bool array
-        Which of them were kept, or are true.
-    values : mapping
-        The value of each name of the expression.
-    rounds : int
-        Rounds of answers so far; 0: no debater has answered.
-    """
-
-    site: Site
-    weight: Floats
-    kept: Bools
-    values: Mapping[str, Any]
-    rounds: int
-
-
-Observe: TypeAlias = Callable[[Evaluation], None]
-"""Is called with every evaluation of a debate, and changes nothing."""
-
-
-def ignore(evaluation: Evaluation) -> None:
-    """Ignore an evaluation."""
-
-
 def as_it_is(method: Method) -> Method:
     """Return the method."""
     return method
@@ -197,7 +136,6 @@ class Ports:
     render: Render
     reader: Reader
     similarity: Similarity
-    observe: Observe = ignore
     other: DrawOther | None = None
 
 

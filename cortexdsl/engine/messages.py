@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from cortexdsl.core import (
     AUDIBLE,
@@ -13,7 +13,6 @@ from cortexdsl.core import (
     Placebo,
     Question,
     Reader,
-    Site,
     Step,
     Tells,
     Turn,
@@ -283,15 +282,13 @@ def _heard(step: Step, planned: PlannedTurn, state: DebateState) -> list[Turn]:
     subject = planned.about or planned.speaker.name
     turns: dict[int, Turn] = {}
     for name in planned.hears:
-        selected = [turn for each in selections for turn in _selected(each, name, subject, state, step, "tells")]
+        selected = [turn for each in selections for turn in _selected(each, name, subject, state)]
         turns |= {turn.turn: turn for turn in sorted(selected, key=lambda turn: turn.turn)}
     is_history = any(each.last != 1 for each in selections)
     return [turns[number] for number in (sorted(turns) if is_history else turns)]
 
 
-def _selected(
-    selection: TurnFilter, speaker: str, subject: str, state: DebateState, step: Step, word: Literal["tells", "own"]
-) -> Sequence[Turn]:
+def _selected(selection: TurnFilter, speaker: str, subject: str, state: DebateState) -> Sequence[Turn]:
     """Return the turns of a speaker that one entry of `tells` or `own` selects; `about_me` means about the subject."""
     turns = state.turns_about(speaker, subject) if selection.about_me else state.turns_of(speaker)
     if selection.steps:
@@ -299,7 +296,7 @@ def _selected(
     elif not selection.about_me:
         turns = tuple([turn for turn in turns if turn.reads in AUDIBLE])
     if selection.where:
-        turns = turns_where(Site(word, step.name, selection.where), turns, state)
+        turns = turns_where(selection.where, turns, state)
     return last_executions(turns, selection.last)
 
 
@@ -312,7 +309,7 @@ def _own(step: Step, planned: PlannedTurn, state: DebateState) -> list[Turn]:
     if step.own == "none":
         return []
     if isinstance(step.own, TurnFilter):
-        return list(_selected(step.own, me, planned.about or me, state, step, "own"))
+        return list(_selected(step.own, me, planned.about or me, state))
     turns = state.audible_turns_of(me)
     if step.own == "latest":
         return list(last_executions(turns))

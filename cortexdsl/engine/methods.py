@@ -9,18 +9,15 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from cortexdsl.core import (
-    KEEP_TRUE,
     NEVER,
     Agent,
     Choose,
     Debate,
-    Keep,
     Method,
     Model,
     ProbeCall,
     Repeat,
     SchedulePart,
-    Site,
     Sparse,
     Step,
     Turn,
@@ -138,29 +135,19 @@ def names_in(method: Method) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for role, agents in casts for name in (role, *(agent.name for agent in agents))))
 
 
-def expression_sites(method: Method) -> Iterator[tuple[Site, Keep]]:
-    """Yield every place of a method that evaluates an expression, and the rule that keeps by its value.
-
-    The `until` of a loop of one pass is left out, since it has no effect.
-    """
+def expressions_of(method: Method) -> Iterator[str]:
+    """Yield every expression that a method evaluates, except the `until` of a loop of one pass: it has no effect."""
     for part in schedule_parts(method.schedule):
         if isinstance(part, Choose):
-            yield Site("choose", part, part.weight), part.keep
+            yield part.weight
         elif isinstance(part, Repeat):
-            if part.unless != NEVER:
-                yield Site("unless", part, part.unless), KEEP_TRUE
-            if part.until != NEVER and part.times > 1:
-                yield Site("until", part, part.until), KEEP_TRUE
+            yield from (text for text in (part.unless, part.until if part.times > 1 else NEVER) if text != NEVER)
     for step in method.steps.values():
         topology = step.hears
         while isinstance(topology, Sparse):
-            yield Site("hears", step.name, topology.weight), topology.keep
+            yield topology.weight
             topology = topology.within
-        for told in step.tells:
-            if isinstance(told, TurnFilter) and told.where:
-                yield Site("tells", step.name, told.where), KEEP_TRUE
-        if isinstance(step.own, TurnFilter) and step.own.where:
-            yield Site("own", step.name, step.own.where), KEEP_TRUE
+        yield from (shown.where for shown in (*step.tells, step.own) if isinstance(shown, TurnFilter) and shown.where)
 
 
 # ------------------------------------------------------------ variants for one question or job

@@ -36,9 +36,7 @@ from cortexdsl.core import (
     Ports,
     Question,
     Reading,
-    Repeat,
     SchedulePart,
-    Site,
     Sparse,
     Step,
     Turn,
@@ -133,7 +131,7 @@ class _Run:
         self.skipped_rounds = 0
         names = tuple(agent.name for agent in debating_agents(method))
         remaining = tuple(agent.name for agent in debating_agents(self.method_after_removal))
-        self.state = DebateState(names, remaining=remaining, own_numbers=agent_numbers(method), observe=ports.observe)
+        self.state = DebateState(names, remaining=remaining, own_numbers=agent_numbers(method))
         self.quotes = QuotedTurns(method.passes, ports.reader)
         self.sent: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
         self.agents = {agent.name: agent for agents in method.role_agents.values() for agent in agents}
@@ -219,11 +217,11 @@ class _Run:
                 step = self.method.steps[part]
                 if not self._is_capped(step, in_loop) and not self._is_left_out(step):
                     await self._speak(step)
-            elif not await self._holds("unless", part, part.unless):
+            elif not await self._holds(part.unless):
                 for _ in range(part.times):
                     skipped = self.skipped_rounds
                     await self._run(part.body, in_loop=True)
-                    if self.skipped_rounds == skipped and await self._holds("until", part, part.until):
+                    if self.skipped_rounds == skipped and await self._holds(part.until):
                         break
 
     def _is_capped(self, step: Step, in_loop: bool) -> bool:
@@ -239,13 +237,12 @@ class _Run:
         self.skipped_rounds += is_left_out and opens_round(self.method, step)
         return is_left_out
 
-    async def _holds(self, word: Literal["until", "unless"], loop: Repeat, condition: str) -> bool:
+    async def _holds(self, condition: str) -> bool:
         """Evaluate a condition of a loop. If it is met, it is why the debate stopped, unless a round follows."""
         if condition == NEVER:
             return False
-        is_met = await condition_holds(
-            self._snapshot(self.method_after_removal, "condition", *self._now()), Site(word, loop, condition)
-        )
+        now = self._snapshot(self.method_after_removal, "condition", *self._now())
+        is_met = await condition_holds(now, condition)
         if is_met:
             self.stop = condition if condition in ("consensus", "agreed") else "condition"  # type: ignore[assignment]
         return is_met

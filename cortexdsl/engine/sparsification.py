@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from cortexdsl.core import Bools, Choose, Evaluation, Floats, Graph, RoleChoice, Site, Sparse, Step, Topology
+from cortexdsl.core import Bools, Choose, Graph, RoleChoice, Sparse, Step, Topology
 from cortexdsl.core.keep_rules import select_edges
 from cortexdsl.engine.methods import players
 from cortexdsl.engine.name_values import Snapshot, as_columns, debate_values, edge_factors, name_values
@@ -73,7 +72,6 @@ async def sparse_graph(now: Snapshot, step: Step, topology: Sparse, listeners: t
     weight = weight[:, columns]
     factors = {name: array[:, columns] if array.ndim == 2 else array for name, array in factors.items()}
     heard = select_edges(weight, topology.keep)
-    _observe(now, Site("hears", step.name, topology.weight), weight, heard, values)
     return Graph(now.state.round, step.name, names, listeners, weight, heard, factors)
 
 
@@ -104,7 +102,6 @@ async def fill_role(now: Snapshot, rule: Choose) -> RoleChoice:
         name = candidates[int(np.argwhere(~np.isfinite(weight))[0][0])]
         raise DebateError(_not_a_number(expression, now.state.round, name, {}))
     kept = select_edges(weight[:, None], rule.keep) if candidates else np.zeros((0, 1), dtype=bool)
-    _observe(now, Site("choose", rule, rule.weight), weight[:, None], kept, values)
     chosen = [k for k, is_kept in enumerate(kept[:, 0]) if is_kept]
     if rule.order == "weight":
         chosen.sort(key=lambda k: -weight[k])
@@ -118,7 +115,7 @@ async def fill_role(now: Snapshot, rule: Choose) -> RoleChoice:
     )
 
 
-async def condition_holds(now: Snapshot, site: Site) -> bool:
+async def condition_holds(now: Snapshot, condition: str) -> bool:
     """Return whether the condition of a loop is met.
 
     Raises
@@ -126,18 +123,11 @@ async def condition_holds(now: Snapshot, site: Site) -> bool:
     DebateError
         It has no value.
     """
-    expression = parse(site.expression)
-    values = await name_values(now, expression.keys)
-    value = np.asarray(evaluate(expression, values), dtype=float)
+    expression = parse(condition)
+    value = np.asarray(evaluate(expression, await name_values(now, expression.keys)), dtype=float)
     if value.size != 1 or not np.isfinite(value).all():
-        raise DebateError(f"round {now.state.round}: the condition {site.expression!r} has no value")
-    value = value.reshape(1, 1)
-    _observe(now, site, value, value != 0, values)
-    return bool(value[0, 0])
-
-
-def _observe(now: Snapshot, site: Site, weight: Floats, kept: Bools, values: Mapping[str, Any]) -> None:
-    now.state.observe(Evaluation(site, weight, kept, values, now.state.round))
+        raise DebateError(f"round {now.state.round}: the condition {condition!r} has no value")
+    return bool(value.item())
 
 
 def _not_a_number(expression: ParsedExpression, round_: int, speaker: str, factors: Mapping[str, float]) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cortexdsl.core import AUDIBLE, Evaluation, Floats, Graph, Observe, Reads, RoleChoice, Site, Turn, ignore
+from cortexdsl.core import AUDIBLE, Floats, Graph, Reads, RoleChoice, Turn
 from cortexdsl.expressions.evaluation import evaluate, parse, split_key
 from cortexdsl.expressions.names import OF_STEPS
 
@@ -32,8 +32,6 @@ class DebateState:
         The debaters who still debate.
     own_numbers : mapping of name to int
         The number that a prompt gives its own agent: for agents that do not debate, their place in their role.
-    observe : callable
-        Is called with every evaluation of an expression.
     """
 
     debaters: tuple[str, ...]
@@ -44,7 +42,6 @@ class DebateState:
     cosines: list[Floats] = field(default_factory=list)
     remaining: tuple[str, ...] = ()
     own_numbers: Mapping[str, int] = field(default_factory=dict)
-    observe: Observe = ignore
     # Indexes of the turns, since hundreds of agents search them.
     _by_speaker: dict[str, list[Turn]] = field(default_factory=lambda: defaultdict(list))
     _by_subject: dict[tuple[str, str | None], list[Turn]] = field(default_factory=lambda: defaultdict(list))
@@ -268,19 +265,17 @@ def share_naming(choices: Sequence[Turn], turns: Sequence[Turn], name: str, turn
     return sum(map(is_named, readable)) / len(readable) if readable else 1.0
 
 
-def turns_where(site: Site, turns: Sequence[Turn], state: DebateState) -> tuple[Turn, ...]:
-    """Return the turns that meet the condition of a site.
+def turns_where(condition: str, turns: Sequence[Turn], state: DebateState) -> tuple[Turn, ...]:
+    """Return the turns that meet a condition.
 
     The names of the condition have a value for each turn: what was read from replies of agents that were shown the
     turn, and what the turn itself says.
     """
-    condition = parse(site.expression)
+    expression = parse(condition)
 
     def is_met(turn: Turn) -> bool:
-        values = {key: _turn_value(turn, *split_key(key), state) for key in condition.keys}
-        value = np.full((1, 1), evaluate(condition, values), dtype=float)
-        state.observe(Evaluation(site, value, value != 0, values, state.round))
-        return bool(value[0, 0])
+        values = {key: _turn_value(turn, *split_key(key), state) for key in expression.keys}
+        return bool(evaluate(expression, values))
 
     return tuple(turn for turn in turns if is_met(turn))
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from cortexdsl.core import Cell, Family, SitePlace, StoppingRule
+from cortexdsl.core import Cell, Family, StoppingRule
 from cortexdsl.errors import DataError, InputError, Problem, SpecDataError, SpecError
 from cortexdsl.language.methods.resolved_cells import ResolvedCell, resolve_cells
-from cortexdsl.language.nodes import Mark, Route
+from cortexdsl.language.nodes import Route
 from cortexdsl.language.problems import add_new, sorted_by_place
 from cortexdsl.language.spec import Spec, load_spec
 from cortexdsl.language.template_problems import template_problems
@@ -52,8 +52,6 @@ class Compilation:
         Those that could be loaded.
     templates : Templates
     prompts : mapping of template to the place at which the spec names it
-    places : mapping of cell to its places
-        The places of a cell's conditions, choices and steps, without those in built-in files.
     is_text_right : bool
         Whether only the data is wrong.
     """
@@ -65,7 +63,6 @@ class Compilation:
     tasks: Mapping[str, Task] = field(default_factory=dict)
     templates: Templates = field(default_factory=Templates)
     prompts: Mapping[str, str] = field(default_factory=dict)
-    places: Mapping[str, Mapping[SitePlace, Mark]] = field(default_factory=dict)
     is_text_right: bool = False
 
     def with_problems(self, more: Iterable[Problem]) -> Compilation:
@@ -170,7 +167,6 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
         tasks,
         templates,
         prompts,
-        {arm.name: arm.places for arm in trained.arms},
         is_text_right=True,
     )
 

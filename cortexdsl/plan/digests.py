@@ -46,7 +46,7 @@ from cortexdsl.core import (
     StoppingRule,
     TurnFilter,
 )  # fmt: skip
-from cortexdsl.engine.methods import expression_sites, pool_sources, principal_roles, scheduled_choices, stages_of
+from cortexdsl.engine.methods import expressions_of, pool_sources, principal_roles, scheduled_choices, stages_of
 from cortexdsl.expressions.evaluation import parse
 from cortexdsl.plan.models import tool_sources
 from cortexdsl.plan.parts import Judging, Whatif
@@ -244,8 +244,4 @@ def _changed_meanings(method: Method) -> tuple[str, ...]:
     `place` now counts the agents that still debate. It used to keep the gaps of agents that a choice had removed.
     """
     may_leave = any(choice.role in principal_roles(method) for choice in scheduled_choices(method.schedule))
-    return (
-        ("place",)
-        if may_leave and any("place" in parse(site.expression).names for site, _ in expression_sites(method))
-        else ()
-    )
+    return ("place",) if may_leave and any("place" in parse(text).names for text in expressions_of(method)) else ()

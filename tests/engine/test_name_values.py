@@ -25,7 +25,6 @@ from cortexdsl.core import (
     Repeat,
     Reply,
     SchedulePart,
-    Site,
     Sparse,
 )
 from cortexdsl.engine import formulas
@@ -273,7 +272,7 @@ def test_of_turns_too_ones_own_stands_in_ones_choice() -> None:
     transcript = DebateState.of_turns(debate.turns, (0,), ("a", "b", "c"))
 
     def told(condition: str) -> list[str]:
-        return [turn.speaker for turn in turns_where(Site("tells", "revise", condition), debate.turns[:3], transcript)]
+        return [turn.speaker for turn in turns_where(condition, debate.turns[:3], transcript)]
 
     assert told("chosen >= 2 / 3") == ["a"]
     assert told("chosen > 0") == ["a", "c"]

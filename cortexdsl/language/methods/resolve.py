@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from cortexdsl.core import Agent, DebateConfidence, Method, Model, Repeat, SchedulePart, SitePlace, Step
+from cortexdsl.core import Agent, DebateConfidence, Method, Model, Repeat, SchedulePart, Step
 from cortexdsl.engine.methods import scheduled_steps
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
@@ -31,7 +31,6 @@ from cortexdsl.language.methods.role_assignment import (
 )
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, refuse_all, shown
 from cortexdsl.language.problems import shortest_by_place, validate
-from cortexdsl.language.protocol import walks
 from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, Protocol
 from cortexdsl.language.protocol.settings import Substitution
 from cortexdsl.language.protocol.soundness import cases_without_branch
@@ -48,8 +47,6 @@ class ResolvedMethod:
         Where its template is named.
     counts : tuple of AgentCount
         Numbers of agents that it keeps, against how many there are.
-    places : mapping of SitePlace to Mark
-        Positions of its conditions, choices, and steps, except in built-in files.
     defer : DeferText or None
         As written.
     """
@@ -57,7 +54,6 @@ class ResolvedMethod:
     method: Method
     prompts: Mapping[str, Mark]
     counts: tuple[AgentCount, ...] = ()
-    places: Mapping[SitePlace, Mark] = field(default_factory=dict)
     defer: DeferText | None = None
 
 
@@ -122,7 +118,6 @@ def _resolved(protocol: Protocol, choice: MethodChoice) -> ResolvedMethod:
         method,
         {name: choice.node.mark if _is_builtin(mark.file) else mark for name, mark in prompts.items()},
         tuple(count for count in agent_counts(method, text, problem_at) if not _is_builtin(count.mark.file)),
-        {place: mark for place, mark in _places(text, node) if not _is_builtin(mark.file)},
         words.defer,
     )
 
@@ -184,20 +179,6 @@ def _with_words(method: Method, words: MethodText, choice: MethodChoice) -> Meth
     if problems:
         raise SpecError(problems)
     return replace(method, debate_confidence=DebateConfidence(words.debate_confidence))
-
-
-def _places(text: ProtocolText, node: Node) -> Iterator[tuple[SitePlace, Mark]]:
-    """Yield the positions of the conditions and choices of a schedule, and of the words of its steps."""
-    for loop, route in walks.items_of(LoopText, text):
-        (part,) = _schedule((loop,))
-        yield ("until", part), node.where((*route, "until"))
-        yield ("unless", part), node.where((*route, "unless"))
-    for choice, route in walks.items_of(ChooseText, text):
-        yield ("choose", choice_of(choice)), node.where(route)
-    for name in text.steps:
-        yield ("hears", name), node.where(("steps", name, "hears"))
-        yield ("tells", name), node.where(("steps", name, "tells"))
-        yield ("own", name), node.where(("steps", name, "own"))
 
 
 def _unknown_keys(protocol: Protocol, choice: MethodChoice) -> Iterator[PlacedProblem]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from cortexdsl.core import Agent, GrowthStep, Match, Method, Model, SitePlace
+from cortexdsl.core import Agent, GrowthStep, Match, Method, Model
 from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
@@ -57,8 +57,6 @@ class ResolvedCell:
         Position of the template's name.
     counts : tuple of AgentCount
         Numbers of agents that it keeps, against how many there are.
-    places : mapping of SitePlace to Mark
-        Positions of its conditions, choices, and steps.
     trainings : mapping of name to VariedTraining
         Entries of `train` that its grid point changes.
     steps : tuple of GrowthStep
@@ -79,7 +77,6 @@ class ResolvedCell:
     counts: tuple[AgentCount, ...] = field(default=(), compare=False, repr=False)
     trainings: Mapping[str, VariedTraining] = field(default_factory=dict)
     steps: tuple[GrowthStep, ...] = ()
-    places: Mapping[SitePlace, Mark] = field(default_factory=dict, compare=False, repr=False)
     defer: DeferText | None = None
 
 
@@ -222,7 +219,6 @@ def _arm(
         match=match,
         prompts=resolved.prompts,
         counts=resolved.counts,
-        places=resolved.places,
         trainings=MappingProxyType({each.name: each for each in trainings.values()}),
         steps=steps,
         defer=resolved.defer,
