@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cortexdsl.report.csv_rows import ClaimRow
+from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.claims import answer, short_answer
 from cortexdsl.report.phrasing.comparisons import claims_decided, intervals
+from cortexdsl.report.phrasing.provenance import stopping_line
 from tests.report.test_words import plain
 
 
@@ -79,3 +81,16 @@ def test_the_answer_in_one_sentence() -> None:
     assert plain(short_answer([one, other, other, other])).startswith(
         "Of 4 claims 1 undecided, 3 supported; the first: it is undecided whether"
     )
+
+
+def test_an_experiment_that_used_all_questions_says_so() -> None:
+    look = {
+        "questions": {"d": 60},
+        "planned": {"d": 60},
+        "claims": [{"verdict": "undecided"}],
+        "calls": 9,
+        "calls_left": 0,
+    }
+    said = stopping_line(ReportData({"stopping": {"alpha": 0.05}}, look=look))
+    assert said.startswith("The experiment used 60 of 60 questions, with 0 of 1 claim decided; ")
+    assert "about 0 (0 %) were not made" in said

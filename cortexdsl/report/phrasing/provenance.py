@@ -68,7 +68,7 @@ def stopping_line(data: ReportData) -> str:
     decided = sum(claim["verdict"] != "undecided" for claim in look["claims"])
     count = counted(len(look["claims"]), "claim")
     left = look["calls_left"]
-    share = number(100 * left / ((look["calls"] + left) or 1), 0)
+    share = f"{100 * left / ((look['calls'] + left) or 1):.0f}"
     sentences = [
         f"The experiment {'stopped after' if asked < planned else 'used'} {asked:,} of {planned:,} questions, with "
         f"{decided} of {count} decided; of the calls of all debates about {left:,} ({share} %) were not made."
