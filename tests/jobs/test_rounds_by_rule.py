@@ -77,7 +77,7 @@ def test_a_judge_decides_after_a_round_if_it_spoke_then(
     """One that speaks at the end alone says nothing of earlier rounds: their scores and the gain are empty."""
     monkeypatch.chdir(tmp_path)
     after = "" if is_each_round else "      - judge\n"
-    text = SPEC.format(rule="{role: judge}", judge=JUDGE, inside=", judge" if is_each_round else "", after=after)
+    text = SPEC.format(rule="{last: judge}", judge=JUDGE, inside=", judge" if is_each_round else "", after=after)
     text = text.replace("roles: {debater: everyone}", "roles: {debater: [a, b, c, d], judge: [e]}")
     run_jobs(write_spec(text))
     one, three = scores("one"), scores("three")

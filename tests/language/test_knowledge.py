@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.language.problems import in_order
-from cortexdsl.language.spec import validate_spec
+from cortexdsl.errors import SpecError
+from cortexdsl.language.spec import load_spec
 
 SPEC = """\
 seed: 1
@@ -38,8 +38,9 @@ def test_a_wrong_entry_is_refused_at_its_place(tmp_path: Path, entry: str, what:
     """Each entry breaks one rule of the page on knowledge."""
     path = tmp_path / "own.yaml"
     path.write_text(SPEC.format(entry=entry), encoding="utf-8")
-    _, problems = validate_spec(path)
-    [problem] = in_order(problems)
+    with pytest.raises(SpecError) as refused:
+        load_spec(path)
+    [problem] = refused.value.problems
     assert problem.where.startswith(f"{path}:6:")
     assert what in f"{problem.what} {problem.remedy}"
     assert problem.remedy

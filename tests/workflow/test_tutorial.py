@@ -24,6 +24,7 @@ def test_a_newcomer_can_follow_it_to_the_letter(
     text = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
     bench = Bench(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")  # as the page shows it
     said: set[str] = set()
     kinds = set()
     runs = 0

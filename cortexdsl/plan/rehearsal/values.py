@@ -1,4 +1,4 @@
-"""The parts of a resolved method as plain values, in the words of the language as far as they have such words."""
+"""The parts of a resolved method as plain values, in the words of the language if it has such words."""
 
 from __future__ import annotations
 
