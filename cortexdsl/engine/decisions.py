@@ -85,18 +85,12 @@ class DecisionRule:
 
     Attributes
     ----------
-    summary : str
-        What decides, in words.
     decide : callable
-    is_vote : bool
-        Whether answers can tie, so that the rule has a `fallback`.
     is_word : bool
         Whether its name is a word of `decide:`; a rule with a value has a form of its own.
     """
 
-    summary: str
     decide: Callable[[Answers], Decision]
-    is_vote: bool = False
     is_word: bool = False
 
 
@@ -282,30 +276,21 @@ def _answer_values(answers: Sequence[Turn], keys: Collection[str]) -> dict[str, 
 
 DECISION_RULES: Mapping[str, DecisionRule] = MappingProxyType(
     {
-        "majority": DecisionRule(
-            "majority", lambda given: vote(given.last, given.rule, given.chance), is_vote=True, is_word=True
-        ),
-        "weighted": DecisionRule(
-            "weighted", lambda given: vote(given.last, given.rule, given.chance), is_vote=True, is_word=True
-        ),
+        "majority": DecisionRule(lambda given: vote(given.last, given.rule, given.chance), is_word=True),
+        "weighted": DecisionRule(lambda given: vote(given.last, given.rule, given.chance), is_word=True),
         "first": DecisionRule(
-            "the debaters' last answer that was given first",
             lambda given: Decision(given.last[0].answer if given.last else None),
             is_word=True,
         ),
-        "last": DecisionRule(
-            "the last answer", lambda given: Decision(given.last[-1].answer if given.last else None)
-        ),
+        "last": DecisionRule(lambda given: Decision(given.last[-1].answer if given.last else None)),
         "trimmed": DecisionRule(
-            "the trimmed mean", lambda given: numeric_decision([turn.answer for turn in given.last], given.rule.share)
+            lambda given: numeric_decision([turn.answer for turn in given.last], given.rule.share)
         ),
         "vote": DecisionRule(
-            "vote",
             lambda given: weighted_vote(
                 given.all, vote_weights(given.method, given.turns, given.all, given.voters), given.rule, given.last,
                 given.chance,
             ),
-            is_vote=True,
         ),
     }
 )  # fmt: skip

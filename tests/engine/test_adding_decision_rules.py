@@ -13,7 +13,6 @@ import cortexdsl
 
 RULE = """\
         "longest": DecisionRule(
-            "the longest of the last answers",
             lambda given: Decision(max((turn.answer or "" for turn in given.last), key=len)),
             is_word=True,
         ),
