@@ -5,8 +5,9 @@ from __future__ import annotations
 import compileall
 import gc
 import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items += [*part, *short[:room]]
         del short[:room]
     items += short
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    """`cortexdsl run` blocks signals before it becomes Snakemake; in a test it stays, and later ones need Ctrl-C."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @pytest.fixture
