@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cortexdsl.cli.main import main
+from cortexdsl.stats.inference.rankings import rank_table
 
 
 def write(folder: object, name: str, frame: pd.DataFrame) -> str:
@@ -16,9 +17,9 @@ def write(folder: object, name: str, frame: pd.DataFrame) -> str:
 
 
 @pytest.mark.parametrize("metric", ["ece", "auroc", "brier"])
-@pytest.mark.parametrize("lacking", [0, 58])
+@pytest.mark.parametrize(("lacking", "is_row_there"), [(0, True), (58, True), (58, False)])
 def test_a_claim_on_confidences_is_not_made_if_some_are_missing(
-    metric: str, lacking: int, tmp_path: object, capsys: pytest.CaptureFixture[str]
+    metric: str, lacking: int, is_row_there: bool, tmp_path: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All missing ones are on wrong answers of a: without them it would look much better than it is."""
     draws = np.random.default_rng(1)
@@ -28,9 +29,9 @@ def test_a_claim_on_confidences_is_not_made_if_some_are_missing(
     stated["a"][wrong] = np.nan
     rows = {"cell": np.repeat(["a", "b"], 300), "question_id": [f"q{k}" for k in range(300)] * 2,
             "score": np.r_[right["a"], right["b"]], "replicate": 1}  # fmt: skip
-    answers = {**rows, "right": rows["score"], "stated": np.r_[stated["a"], stated["b"]]}
+    answers = pd.DataFrame({**rows, "right": rows["score"], "stated": np.r_[stated["a"], stated["b"]]})
     scores = write(tmp_path, "scores.csv", pd.DataFrame(rows))
-    given = write(tmp_path, "answers.csv", pd.DataFrame(answers))
+    given = write(tmp_path, "answers.csv", answers if is_row_there else answers.dropna(subset="stated"))
     sign = ">" if metric == "auroc" else "<"
     claim = f"{metric}(a) {sign} {metric}(b)"
     assert main(["compare", scores, "--answers", given, "--to", "b", "--claim", claim, "--draws", "99"]) == 0
@@ -55,3 +56,16 @@ def test_the_same_holds_for_the_confidence_of_debates(
     assert main(["compare", scores, "--to", "b", "--claim", claim, "--draws", "99"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert (f"Not tested: a lacks 58 of 300 values of {metric}" in said) is bool(lacking), said
+
+
+@pytest.mark.parametrize("lacking", [0, 58])
+def test_cells_are_not_ranked_by_the_confidences_that_are_there(lacking: int) -> None:
+    draws = np.random.default_rng(1)
+    score = (draws.random(900) < 0.7).astype(float)
+    sure = np.where(score > 0, 0.9, 0.4)
+    sure[np.flatnonzero(score[:150] == 0)[:lacking]] = np.nan
+    rows = {"dataset": np.tile(np.repeat(["x", "y"], 150), 3), "cell": np.repeat(["a", "b", "c"], 300),
+            "question_id": [f"q{k}" for k in range(300)] * 3, "score": score, "replicate": 1,
+            "debate_confidence": sure}  # fmt: skip
+    ranked = set(rank_table(pd.DataFrame(rows), ["accuracy", "ece_debate"]).metric)
+    assert ranked == ({"accuracy"} if lacking else {"accuracy", "ece_debate"})

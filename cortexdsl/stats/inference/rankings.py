@@ -125,10 +125,22 @@ def rank_methods(means: pd.DataFrame, higher_is_better: bool = True) -> Ranking:
 def rank_cells(
     scores: pd.DataFrame | ScoreTable, metric: str, cells: Sequence[str] = (), higher_is_better: bool = True
 ) -> Ranking:
-    """Rank cells of a table of scores over its datasets, by default all cells."""
+    """Rank cells of a table of scores over its datasets, by default all cells.
+
+    Raises
+    ------
+    DataError
+        A cell lacks values of a metric that has no bound for them: those that are there may be the better ones.
+    """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
     chosen = tuple(cells) or table.cells
-    rows = {name: units(table, metric, chosen, (name,)).means for name in table.datasets}
+    rows = {}
+    for name in table.datasets:
+        own = units(table, metric, chosen, (name,))
+        for cell, gaps in zip(chosen, own.gaps, strict=True):
+            if gaps:
+                raise DataError(f"{table.source}: {cell} lacks {gaps} values of {metric} on {name}: no ranks without them")
+        rows[name] = own.means
     return rank_methods(pd.DataFrame.from_dict(rows, orient="index", columns=list(chosen)), higher_is_better)
 
 

@@ -210,8 +210,10 @@ def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
             confidence[known], right[known], question[known], clusters
         )
         rarer = rarer_units(right[known], clusters[question[known]]) if of_area else NO_AREA
-        # Answers without a confidence may be the wrong ones, so that those with one would look better than they are.
-        lacking = int((~known).sum()) if np.isfinite(values).all() else count
+        # Answers without a confidence, or without a row, may be the wrong ones, so that the others would look better
+        # than all of them are.
+        absent = replicates * count - len(rows[["replicate", "question_id"]].drop_duplicates())
+        lacking = int((~known).sum()) + absent if np.isfinite(values).all() else count
         return Layer.of(values, replicates, lacking, rarer=rarer)
     value = _by_replicate(rows, quantity)
     at = value.index.get_level_values("question_id").map(codes).to_numpy(dtype=np.int64)
