@@ -139,7 +139,8 @@ def rank_cells(
         own = units(table, metric, chosen, (name,))
         for cell, gaps in zip(chosen, own.gaps, strict=True):
             if gaps:
-                raise DataError(f"{table.source}: {cell} lacks {gaps} values of {metric} on {name}: no ranks without them")
+                lacking = f"{cell} lacks {gaps} values of {metric} on {name}"
+                raise DataError(f"{table.source}: {lacking}, and cells are not ranked by the others")
         rows[name] = own.means
     return rank_methods(pd.DataFrame.from_dict(rows, orient="index", columns=list(chosen)), higher_is_better)
 
