@@ -18,7 +18,7 @@ from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
 
 # Raised whenever a reader or grader may read or grade an old reply differently: digests of such results then differ.
-READING_VERSION = 3
+READING_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)

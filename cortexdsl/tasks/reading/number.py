@@ -72,6 +72,7 @@ _WORDS = {
 }
 _WORD = re.compile(rf"(?<![\w-])(?P<word>{'|'.join(_WORDS)})(?P<scale>{_SCALE_WORD})?(?![\w-]| of\b)", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"^\s?[^\W\d]{0,20}\s?(?:or|and|/|,)\s?$", re.IGNORECASE)
+_FROM = re.compile(r"\bbetween\s[^\s]{1,20}\s(?:[^\W\d]{1,12}\s)?and\s[$\\(]{0,2}$", re.IGNORECASE)
 _NEGATED = re.compile(r"\s{0,3}(?:not\b|n't\b|impossible|undefined|unknown|unclear)", re.IGNORECASE)
 _COMES_TO = re.compile(
     r"(?:[=≈]|\b(?:is|are|be|equals?|makes?|costs?|earns?|total(?: of)?|needs?|has|have|got|takes?|spen[dt]s?)(?= ))"
@@ -263,6 +264,8 @@ class NumberKind:
         concluded = concluding_number(sentence)
         if concluded and _is_bound(sentence, concluded, words=False):
             return Unparsed(f"a bound, and not a number: {shown(sentence)!r}")
+        if concluded and _FROM.search(sentence[max(0, concluded.start - 40) : concluded.start]):
+            return Unparsed(f"a range, and not a number: {shown(sentence)!r}")
         number = concluded or last_number(plain(text[-3_000:], self.decimal))
         if number is None:
             return Unparsed("no number in the reply")

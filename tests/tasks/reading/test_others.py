@@ -115,3 +115,14 @@ def test_a_dozen_is_twelve(said: str, value: str) -> None:
 )
 def test_lists_and_dashes(text: str, value: str | None) -> None:
     assert NUMBER.read("answer", text).value == value
+
+
+@pytest.mark.parametrize("span", ["between 4 and 6", "from 4 to 6", "4-6", "4 to 6", "between $4 and $6"])
+@pytest.mark.parametrize("around", ["{}", "Answer: {}", "It is {}.", "So the total is {} dollars."])
+def test_a_range_is_not_a_number(span: str, around: str) -> None:
+    assert NUMBER.lenient(around.format(span)).value is None
+
+
+@pytest.mark.parametrize("reply", ["between 4 and 6, so 5", "The distance between 4 and 9 is 5."])
+def test_what_follows_from_a_range_is_a_number(reply: str) -> None:
+    assert NUMBER.lenient(reply).value == "5"
