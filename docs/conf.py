@@ -25,20 +25,23 @@ extensions = [
     "sphinx_copybutton",
     "reference_pages",  # docs/site: pages generated from the declarations of the program
     "gallery",  # reports and explorer sites of shipped specs
-    "repository_links",  # links to files outside docs/
+    "repository_links",  # links to files that are not pages of the site
     "plain_text",  # llms.txt, and each page as Markdown beside its HTML
 ]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["schema", "site", "benchmarks/measured"]
+exclude_patterns = ["schema", "site", "benchmarks"]
 master_doc = "index"
 
-# Until the project has a public address, links to files outside of docs/ show the file's name without a link.
+# Until the project has a public address, links to files that are not pages show the file's name without a link.
 repository_url = ""
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 smartquotes_action = "qe"  # quotes and ellipses, but `--option` stays as it is typed
-suppress_warnings = ["myst.header"]  # reference pages start their tables below different levels
+suppress_warnings = [
+    "myst.header",  # reference pages start their tables below different levels
+    "toc.not_included",  # pages of a section are linked from its first page; tests/house/test_manual.py checks that
+]
 nitpicky = False
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"

@@ -1,4 +1,4 @@
-"""Which published claims of CortexDebate would be significant? The tables of docs/published-claims.md.
+"""Which published claims of CortexDebate would be significant? The tables of docs/benchmarks/published-claims.md.
 
 A published table has no question-level answers, so the discordance of two methods (the share of questions on which
 exactly one is right) is unknown. It decides. Everything here is therefore a function of it.

@@ -1,4 +1,4 @@
-"""Write the tables and figures of the case study (docs/worth.md, docs/worth-claims.md) from results/worth.
+"""Write the tables and figures of the case study (docs/worth.md, docs/benchmarks/worth-claims.md) from results/worth.
 
     make worth                              # runs specs/worth.yaml, then this
     python benchmarks/models/worth.py [RESULTS] [--pilot]
@@ -25,7 +25,7 @@ from typing import Any
 import cortexdsl as cx
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "docs" / "worth.md", ROOT / "docs" / "worth-claims.md")
+PAGES = (ROOT / "docs" / "worth.md", ROOT / "docs" / "benchmarks" / "worth-claims.md")
 SPEC = ROOT / "specs" / "worth.yaml"
 FIGURES = {"cost": "Accuracy and tokens of each method", "courses": "Where each debate was won or lost"}
 BLOCK = re.compile(r"(<!-- made: (\w+) -->\n).*?(<!-- end -->)", re.S)

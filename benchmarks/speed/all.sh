@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every figure of speed in docs/benchmarks.md, one after the other, on a machine that does nothing else: about 18 minutes.
+# Every figure of speed in docs/benchmarks/README.md, one after the other, on a machine that does nothing else: about 18 minutes.
 #   benchmarks/speed/all.sh [FOLDER]     the tables, one file a script, in FOLDER (benchmarks/measured by default)
 set -uo pipefail
 cd "$(dirname "$0")/../.."

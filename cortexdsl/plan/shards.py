@@ -17,7 +17,7 @@ from typing import Any
 from cortexdsl.checksums import write_lines
 from cortexdsl.core import StoppingRule, proportional_questions
 
-START_SECONDS = 3.0  # fixed cost of a job that calls a model over the network (docs/benchmarks.md)
+START_SECONDS = 3.0  # fixed cost of a job that calls a model over the network (docs/benchmarks/README.md)
 ORCHESTRATION_SHARE = 0.05  # of a job's time that its start may take
 SECONDS_PER_CALL = 1.0  # assumed of a model server
 LOCAL_SHARD = 100  # the built-in solver answers thousands of calls a second: almost all of a job's time is its start

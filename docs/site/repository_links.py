@@ -1,4 +1,4 @@
-"""Turn links to files outside of docs/ into links to the repository, or into file names while it has no address."""
+"""Turn links to files that are not pages into links to the repository, or into file names while it has no address."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import re
 from pathlib import Path
 from typing import Any
 
-OUTSIDE = re.compile(r"\[([^\]\n]+)\]\(((?:\.\./)+[^)\s#]*)(#[^)\s]*)?\)")
+LINK = re.compile(r"\[([^\]]+)\]\((?![a-z]+:)([^)\s#]+)(#[^)\s]*)?\)")
+OUTSIDE = ("benchmarks",)
+"""Folders of docs/ that stay in the repository: `exclude_patterns` of conf.py leaves them out of the site."""
 
 
 def resolve_links(app: Any, page: str, source: list[str]) -> None:
-    """Rewrite the links of a page that lead out of the folder of the manual; a missing file is an error."""
+    """Rewrite the links of a page that lead out of the manual; a missing file is an error."""
     root, folder = Path(app.srcdir).parent, (Path(app.srcdir) / page).parent
 
     def replacement(match: re.Match[str]) -> str:
         label, path, anchor = match[1], match[2], match[3] or ""
         target = (folder / path).resolve()
-        if target.is_relative_to(app.srcdir):
+        left_out = any(target.is_relative_to(Path(app.srcdir) / name) for name in OUTSIDE)
+        if target.is_relative_to(app.srcdir) and not left_out:
             return match[0]
         if not target.exists():
             raise ValueError(f"{page}.md links to {path}, which does not exist")
@@ -26,7 +29,7 @@ def resolve_links(app: Any, page: str, source: list[str]) -> None:
             return f"[{label}]({address.rstrip('/')}/blob/main/{name}{anchor})"
         return label if name in label else f"{label} (`{name}`)"
 
-    source[0] = OUTSIDE.sub(replacement, source[0])
+    source[0] = LINK.sub(replacement, source[0])
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -81,13 +81,38 @@ def test_there_are_ten_questions() -> None:
     assert len(QUESTIONS) == 10
 
 
-def test_every_page_is_in_the_menu() -> None:
-    """A page that no `toctree` names would be found by search alone."""
-    menu: set[str] = set()
-    for path in DOCS.rglob("*.md"):
-        for block in re.findall(r"```\{toctree\}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
-            for entry in block.split("\n\n", 1)[-1].split():
-                menu |= {found.relative_to(DOCS).as_posix() for found in path.parent.glob(f"{entry}.md")}
-    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
-    made = {page for page in pages if page.startswith("reference/")}
-    assert pages - made - menu - {"index.md"} == set()
+def menu() -> list[str]:
+    """The pages of the sidebar, in its order, without `.md`."""
+    blocks = re.findall(r"```\{toctree\}\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL)
+    return [entry for block in blocks for entry in block.split("\n\n", 1)[-1].split()]
+
+
+def test_every_page_is_in_the_menu_or_linked_from_a_page_of_its_section() -> None:
+    """A section of many pages is one entry of the menu: `howto/index`, or `language` for the pages of `language/`.
+
+    Other pages would be found by search alone. Benchmarks stay in the repository, outside the site.
+    """
+    reached = set()
+    for entry in menu():
+        first = DOCS / f"{entry}.md"
+        section = first.parent if first.stem in ("index", "README") else first.with_suffix("")
+        for page in [first, *section.glob("*.md")] if section != DOCS and first.is_file() else ():
+            targets = [page.parent / path for _, path in LINK.findall(page.read_text(encoding="utf-8"))]
+            reached |= {path.resolve() for path in targets if path.resolve().parent == section and path != page}
+    pages = {path for path in DOCS.rglob("*.md") if path.relative_to(DOCS).parts[0] not in ("reference", "benchmarks")}
+    assert pages - reached - {DOCS / f"{entry}.md" for entry in menu()} == {DOCS / "index.md"}
+
+
+def test_no_page_is_in_the_menu_twice() -> None:
+    assert len(menu()) == len(set(menu()))
+
+
+def test_no_page_links_to_a_missing_page() -> None:
+    """The site checks its own pages; benchmarks are outside of it."""
+    missing = [
+        f"{path.relative_to(DOCS)}: {target}"
+        for path in DOCS.rglob("*.md")
+        for _, target in LINK.findall(path.read_text(encoding="utf-8"))
+        if "reference/" not in target and "://" not in target and not (path.parent / target).is_file()
+    ]
+    assert missing == []
