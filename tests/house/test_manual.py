@@ -105,14 +105,3 @@ def test_every_page_is_in_the_menu_or_linked_from_a_page_of_its_section() -> Non
 
 def test_no_page_is_in_the_menu_twice() -> None:
     assert len(menu()) == len(set(menu()))
-
-
-def test_no_page_links_to_a_missing_page() -> None:
-    """The site checks its own pages; benchmarks are outside of it."""
-    missing = [
-        f"{path.relative_to(DOCS)}: {target}"
-        for path in DOCS.rglob("*.md")
-        for _, target in LINK.findall(path.read_text(encoding="utf-8"))
-        if "reference/" not in target and "://" not in target and not (path.parent / target).is_file()
-    ]
-    assert missing == []
