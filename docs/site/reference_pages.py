@@ -1,4 +1,4 @@
-"""Write the reference pages that follow from declarations: keys, commands, protocols, errors, Python API.
+"""Write the reference pages that follow from declarations: keys, commands, protocols, files, errors, Python API.
 
 They are made at each build in `docs/reference/`, which git ignores, so they cannot differ from the program.
 """
@@ -16,6 +16,7 @@ import yaml
 from command_pages import command_pages
 from environment_page import environment_page
 from errors_page import errors_page
+from file_pages import file_pages
 from key_pages import KEY_PAGES, LIST, page_of
 from key_values import MORE, PAGES, SPELLINGS, VALUES
 from markdown_tables import table
@@ -459,6 +460,7 @@ def all_pages(root: Path) -> Mapping[str, str]:
         **key_pages(root),
         **command_pages(),
         **protocol_pages(root / "docs"),
+        **file_pages(),
         "errors": errors_page(),
         "environment": environment_page(),
         "api": API,

@@ -15,14 +15,20 @@ from typing import Any
 import pytest
 
 from cortexdsl.cli.verbs import JOBS, VERBS
+from cortexdsl.core import Call, Image, Model, Turn, Usage
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.protocol.loader import builtin_names
+from cortexdsl.models.call_log.records import call_record
 from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cortexdsl", "cortexdsl_tiny", "cortexdsl_train", "snakemake_logger_plugin_cortexdsl")
 ENVIRONMENT = re.compile(r"environ(?:ment)?$")
-MODULES = ("command_pages", "errors_page", "environment_page", "key_pages", "protocol_pages", "reference_pages")
+MODULES = (
+    "command_pages", "errors_page", "environment_page", "file_pages", "file_values", "key_pages", "protocol_pages",
+    "reference_pages",
+)  # fmt: skip
 READS = ("get", "setdefault", "pop", "update")
 
 
@@ -180,3 +186,23 @@ def test_the_page_of_environment_variables_has_each_that_the_program_names(site:
     assert len(found) > 10
     assert found - set(page.READ) - set(page.SET) == set()
     assert set(page.READ) & set(page.SET) == set()
+
+
+def test_the_pages_of_files_describe_every_field(site: dict[str, ModuleType]) -> None:
+    """Classes without a meaning for a field fail when the page is made. A call has a line with every field."""
+    pages = site["file_pages"].file_pages()
+    assert set(pages) == {"records", "files"}
+    raw = Raw("4", "stop", TokenCounts(1, 1), reasoning="thought", reasoning_tokens=1, tokens=((1, -0.1),))
+    image = Image("0a", "image/png", "image.png")
+    call = Call(Model("m", "openai/m"), ({"role": "user", "content": "2 + 2?"},), 0, images=(image,))
+    line = call_record("key", call, raw, seconds=1, attempts=2, lost=Usage(attempts=1))
+    section = pages["files"].split("## A line of a call log")[1].split("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {*line, "checksum"}
+
+
+def test_a_field_without_a_meaning_is_an_error(site: dict[str, ModuleType]) -> None:
+    meanings = site["file_pages"].meanings
+    known = dict(site["file_values"].RECORDS)
+    known["Turn"] = {name: meaning for name, meaning in known["Turn"].items() if name != "heard"}
+    with pytest.raises(RuntimeError, match=r"docs/site/file_values\.py and Turn differ in heard"):
+        meanings(Turn, known)
