@@ -109,7 +109,7 @@ train: dev  ## install what training needs, too
 	@$(INSTALL) $(if $(TORCH),--no-deps $(TORCH),torch==2.13.0)
 	@$(INSTALL) $(LOCKED) --no-deps -r locks/train.lock.txt
 
-promises: dev  ## can the tests of docs/guarantees-tests.md fail? (NAMES="15 21"; hours)
+promises: dev  ## can the tests of docs/benchmarks/guarantees.md fail? (NAMES="15 21"; hours)
 	@$(BIN)/python benchmarks/house/promises.py $(NAMES)
 
 mutants: dev  ## mutants of engine, claims, metrics and stats that the tests let live (SAMPLE=200 of each room; ROOM=engine)

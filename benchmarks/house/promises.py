@@ -1,7 +1,7 @@
 """Can each test of a promise fail? Break the mechanism of each promise, and run the tests that are said to attack it.
 
 Each mutant below breaks one mechanism of docs/guarantees.md, by one edit of a copy of the tracked files. Tests that
-docs/guarantees-tests.md names for the promise run on the copy, one at a time: each must fail there, and must pass on a
+docs/benchmarks/guarantees.md names for the promise run on the copy, one at a time: each must fail there, and must pass on a
 copy without the edit.
 
     python benchmarks/house/promises.py [NAME ...] [--jobs 2] [--record]
@@ -410,9 +410,9 @@ MUTANTS = (
 
 
 def named_tests() -> dict[str, list[str]]:
-    """Return the tests that docs/guarantees-tests.md names for each promise."""
-    text = (ROOT / "docs/guarantees-tests.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) \| (`tests/.+) \|$", text, re.MULTILINE)
+    """Return the tests that docs/benchmarks/guarantees.md names for each promise."""
+    text = (ROOT / "docs/benchmarks/guarantees.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| .+ \| (`tests/.+) \|$", text, re.MULTILINE)
     return {number: re.findall(r"`(tests/[\w/]+\.py::\w+)`", tests) for number, tests in rows}
 
 

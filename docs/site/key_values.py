@@ -226,7 +226,7 @@ MORE: Mapping[tuple[str, str], str] = {
 PAGES: Mapping[str, str] = {
     "AgentText": "language/models.md#agents-and-teams",
     "AnalysisText": "language.md#analysis",
-    "BatchSettingsText": "batches.md",
+    "BatchSettingsText": "spending.md#batches",
     "ChooseText": "language/step.md#who-speaks-who-stays",
     "DatasetText": "datasets.md",
     "DeferText": "language/confidence.md#hand-questions-on",
