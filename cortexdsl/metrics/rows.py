@@ -1,6 +1,6 @@
 """Rows of the tables that describe cells, their rounds and their debaters: one class for the writer and the readers.
 
-The fields of a class are the columns of its file, in their order. Docs of the columns: docs/result-files.md.
+The fields of a class are the columns of its file, in their order. The site has them (docs/site/file_pages.py).
 """
 
 from __future__ import annotations

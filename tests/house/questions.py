@@ -31,7 +31,7 @@ QUESTIONS = (
         ("the language", "Names in expressions"),
         "the mean score of the last reviews about it",
     ),
-    Question("How do I cite an experiment?", (HOW_TO, "Share and cite an experiment"), "CITATION.cff"),
+    Question("How do I cite an experiment?", (HOW_TO, "Share, archive and cite an experiment"), "CITATION.cff"),
     Question("What exactly was a model asked?", (HOW_TO, "See exactly what a model was asked"), "cortexdsl show mine"),
-    Question("My run stopped. What now?", (HOW_TO, "Continue a run that stopped", "when a run stops"), "Ctrl-C"),
+    Question("My run stopped. What now?", (HOW_TO, "Continue a run that stopped"), "Ctrl-C"),
 )
