@@ -156,7 +156,7 @@ def _of_files() -> Iterator[str]:
         "A line of a log of waves",
         WAVES,
         "`<cell>.waves` beside the call log, for [batches](../spending.md#batches). Each line has `schema_version`, "
-        "`key` (an id of the wave), `event`, `at` and a checksum. All but `failed` are on disk before the next request.",
+        "`key` (of the wave), `event`, `at` and a checksum. All but `failed` are on disk before the next request.",
         "event",
     )
     yield _section(
