@@ -236,24 +236,26 @@ def _line(args: argparse.Namespace) -> DatasetLine:
 
 
 def _table() -> str:
-    rows = [(name, _kinds(entry), _metrics(entry), entry.title) for name, entry in registry().items()]
+    rows = [(name, kinds_of(entry), metrics_of(entry), entry.title) for name, entry in registry().items()]
     return "\n".join(aligned(rows, right=False))
 
 
 def _json() -> str:
     rows = {
-        name: {"title": entry.title, "kind": _kinds(entry), "metric": _metrics(entry), "licence": entry.licence}
+        name: {"title": entry.title, "kind": kinds_of(entry), "metric": metrics_of(entry), "licence": entry.licence}
         for name, entry in registry().items()
     }
     return json.dumps(rows, indent=1, ensure_ascii=False)
 
 
-def _kinds(entry: DatasetEntry) -> str:
+def kinds_of(entry: DatasetEntry) -> str:
+    """Return the kind of answers of a dataset, or `mixed` if it differs between its subsets."""
     kinds = {entry.of_subset(subset).kind for subset in entry.subsets} or {entry.kind}
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
-def _metrics(entry: DatasetEntry) -> str:
+def metrics_of(entry: DatasetEntry) -> str:
+    """Return the metric of a dataset, or `mixed` if it differs between its subsets."""
     metrics = {entry.of_subset(subset).metric_name for subset in entry.subsets} or {entry.metric_name}
     return metrics.pop() if len(metrics) == 1 else "mixed"
 
@@ -267,7 +269,7 @@ def _shown(entry: DatasetEntry) -> str:
     facts = {
         "source": entry.source,
         "licence": entry.licence,
-        "answers": f"{_kinds(entry)}, graded by {_metrics(entry)}",
+        "answers": f"{kinds_of(entry)}, graded by {metrics_of(entry)}",
         "labels": ", ".join(entry.labels),
         "hub": "; else ".join(ids),
         "splits": ", ".join(f"{split}{' (usual)' if split == entry.split else ''}" for split in entry.files),

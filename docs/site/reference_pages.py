@@ -1,4 +1,4 @@
-"""Write the reference pages that follow from declarations: keys, commands, protocols, files, errors, Python API.
+"""Write the reference pages that follow from declarations: keys, commands, protocols, datasets, files, ...
 
 They are made at each build in `docs/reference/`, which git ignores, so they cannot differ from the program.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 from command_pages import command_pages
+from dataset_page import dataset_page
 from environment_page import environment_page
 from errors_page import errors_page
 from file_pages import file_pages
@@ -461,6 +462,7 @@ def all_pages(root: Path) -> Mapping[str, str]:
         **command_pages(),
         **protocol_pages(root / "docs"),
         **file_pages(),
+        "datasets": dataset_page(),
         "errors": errors_page(),
         "environment": environment_page(),
         "api": API,
