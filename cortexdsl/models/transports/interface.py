@@ -1,6 +1,20 @@
 """The interface of a transport: sending one call, its reply, and what it declares about itself.
 
-A transport is a module with a `TransportType` named `TRANSPORT`; `registry` finds it by the prefix of a model's name.
+A transport is a module with a `TransportType` named `TRANSPORT`; `registry` finds it by the prefix of a model's name. In
+a package of your own it is `cortexdsl_PREFIX/transport.py`, which must be quick to import. This one, for models
+`parrot/NAME`, returns the last message:
+
+    class ParrotTransport:
+        async def send(self, call, api_base, api_key):
+            return Raw(call.messages[-1]["content"], "stop", TokenCounts(prompt_tokens=1, completion_tokens=1))
+
+        async def close(self):
+            pass
+
+    TRANSPORT = TransportType(prefix="parrot", create=ParrotTransport, is_in_process=True)
+
+`send` tries once, and raises `failures.Failure` if that fails. Queues, retries, limits, keys and the call log are those
+of every transport.
 """
 
 from __future__ import annotations
