@@ -1,7 +1,7 @@
 """The interface of a transport: sending one call, its reply, and what it declares about itself.
 
-A transport is a module with a `TransportType` named `TRANSPORT`; `registry` finds it by the prefix of a model's name. In
-a package of your own it is `cortexdsl_PREFIX/transport.py`, which must be quick to import. This one, for models
+A transport is a module with a `TransportType` named `TRANSPORT`; `registry` finds it by the prefix of a model's name.
+In a package of your own it is `cortexdsl_PREFIX/transport.py`, which must be quick to import. This one, for models
 `parrot/NAME`, returns the last message:
 
     class ParrotTransport:
