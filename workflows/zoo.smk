@@ -1,4 +1,4 @@
-# The small models, made from nothing but their recipes and seeds (docs/zoo.md):
+# The small models, made from nothing but their recipes and seeds (docs/benchmarks/zoo-making.md):
 #
 #   snakemake --snakefile workflows/zoo.smk --cores 2
 #   snakemake --snakefile workflows/zoo.smk --cores 2 --config recipes=cortexdsl_tiny/zoo/miniature.yaml

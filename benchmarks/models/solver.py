@@ -1,4 +1,4 @@
-"""What the parameters of the built-in solver do, measured on arithmetic questions: the tables of docs/solver.md.
+"""What the parameters of the built-in solver do, on arithmetic questions: tables of docs/benchmarks/solver.md.
 
 Run: python benchmarks/models/solver.py [--questions 200]
 """

@@ -1,4 +1,4 @@
-"""The tables of docs/zoo.md: what the models that ship know, and how they debated in results/tiny.
+"""The tables of docs/benchmarks/zoo-results.md: what the models that ship know, and how they debated in results/tiny.
 
 snakemake --cores 2 --config spec=tiny && python benchmarks/models/zoo.py
 """

@@ -1,1 +1,1 @@
-"""Making the small models: questions, a curriculum, training, exams, packaging (docs/zoo.md)."""
+"""Making the small models: questions, a curriculum, training, exams, packaging (docs/benchmarks/zoo-making.md)."""

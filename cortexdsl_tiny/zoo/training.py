@@ -259,7 +259,7 @@ def train(
 def _optimizers(pupil: Pupil) -> tuple[torch.optim.Optimizer, torch.optim.Optimizer]:
     """Return Muon for the matrices within the layers, and AdamW for embeddings and norms.
 
-    It needs far fewer tokens than AdamW alone (docs/zoo.md).
+    It needs far fewer tokens than AdamW alone (docs/benchmarks/zoo-making.md).
     """
     inner, embeddings, vectors = list[torch.Tensor](), list[torch.Tensor](), list[torch.Tensor]()
     for name, tensor in pupil.weights.items():
