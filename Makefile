@@ -23,7 +23,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # A spec's jobs start the programs that were installed here (python, snakemake, cortexdsl).
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help browser demo tiny worth mutants promises faults soak fuzz sbom wheel test check lint types layers workflow docs gallery site changelog setup dev train lock clean
+.PHONY: help browser demo tiny worth mutants promises faults soak fuzz sbom wheel test check lint types layers workflow docs gallery site changelog setup dev train logs lock clean
 
 help:  ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -109,6 +109,12 @@ train: dev  ## install what training needs, too
 	@$(INSTALL) $(if $(TORCH),--no-deps $(TORCH),torch==2.13.0)
 	@$(INSTALL) $(LOCKED) --no-deps -r locks/train.lock.txt
 
+# In an environment of its own: inspect-ai wants other versions than those that are pinned for running.
+logs: dev  ## install what reads logs of Inspect, in build/logs, for tests/logs
+	@$(BIN)/uv venv --quiet --allow-existing build/logs
+	@$(BIN)/uv pip install --quiet --python build/logs --require-hashes -r locks/logs.lock.txt
+	@$(BIN)/uv pip install --quiet --python build/logs --no-deps --editable .
+
 promises: dev  ## can the tests of docs/benchmarks/guarantees.md fail? (NAMES="15 21"; hours)
 	@$(BIN)/python benchmarks/house/promises.py $(NAMES)
 
@@ -155,6 +161,7 @@ lock: dev  ## pin all dependencies with hashes (keeps pins that still fit; UPGRA
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --group dev -c locks/run.lock.txt -o locks/dev.lock.txt
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --extra train -c locks/dev.lock.txt \
 	    --override <(echo 'torch; python_version < "3"') -o locks/train.lock.txt
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --extra logs -o locks/logs.lock.txt
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) --group build -c locks/dev.lock.txt -o locks/build.lock.txt
 
 clean:  ## remove the environment and caches; results stay

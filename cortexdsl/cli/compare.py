@@ -1,10 +1,11 @@
-"""Verb `compare`: compare the cells of any table of scores, from any program."""
+"""Verb `compare`: compare the cells of any table of scores, and runs of other tools by their logs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +14,7 @@ from cortexdsl.claims.cells import cells_of, find_cell
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
+from cortexdsl.cli.score_sources import ScoreSources, read_sources
 from cortexdsl.core import Family
 from cortexdsl.core.metrics import column_metric, described_columns, find_metric, is_share
 from cortexdsl.errors import InputError
@@ -22,7 +24,7 @@ from cortexdsl.numbers import THIN, counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes
 from cortexdsl.plan.persistence.journal import read_journal
-from cortexdsl.plan.persistence.verification import check_files, check_own_files
+from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, OmnibusRow, RankRow, rows_of
 from cortexdsl.report.phrasing.claims import answer
 from cortexdsl.report.phrasing.comparisons import (
@@ -44,9 +46,8 @@ from cortexdsl.stats.inference.rankings import rank_table
 from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
 from cortexdsl.stats.tables.answers import answers_for, with_answers
-from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of, read_table
+from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of
 from cortexdsl.stats.verdicts import evaluate_claims
-from cortexdsl.symlinks import opened_results
 from cortexdsl.text_layout import wrapped
 
 HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "ci_low": "low", "ci_high": "high"}
@@ -57,8 +58,11 @@ ALPHA = 0.05
 def add_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
     columns = "cell, replicate, question_id and score"
-    parser.add("scores", f"a CSV file with the columns {columns}, or a folder of results with scores.csv", type=Path)
-    parser.add("--to", "the cell that the others are compared with", required=True, metavar="CELL")
+    line = "logs of Inspect, lm-evaluation-harness, promptfoo, HELM and others; folders and patterns of them"
+    parser.add("sources", f"a CSV file with the columns {columns}; a folder of results; {line}", nargs="+")
+    parser.add("--to", "the cell that the others are compared with (default: the first one)", metavar="CELL")
+    parser.add("--score", "which score of logs is compared, if they have several", metavar="NAME")
+    parser.add("--cluster", "what makes questions dependent: a column, or a fact of the samples", metavar="NAME")
     parser.add("--cells", "the cells to compare (default: all others)", nargs="+", metavar="CELL")
     parser.add("--metric", "the column to compare (default: score); repeatable", metavar="COLUMN", action="append")
     for option in ("lower", "higher"):
@@ -83,28 +87,32 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     if args.draws < 1 or args.seed < 0:
         raise InputError("--draws is at least 1, --seed at least 0")
-    warn_if_stopped(args.scores if args.scores.is_dir() else args.scores.parent)
-    table = _with_bounds(_table(args), args.most)
+    found = read_sources(args.sources, score=args.score, cluster=args.cluster)
+    if found.own is not None:
+        warn_if_stopped(found.own.parent)
+    table = with_answers(found.table, [args.answers], as_said=False) if args.answers else found.table
+    found = replace(found, table=_with_bounds(table, args.most))
+    table = found.table
     numbers = _check_directions(table, args.lower, args.higher)
     with described_columns(args.lower, args.higher, numbers):
-        return _compare(args, table, [parse_claim(text, "--claim") for text in args.claim])
+        return _compare(args, found, [parse_claim(text, "--claim") for text in args.claim])
 
 
-def _compare(args: argparse.Namespace, table: ScoreTable, claims: Sequence[Claim]) -> int:
+def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Claim]) -> int:
     """Compare the cells of one table, and test claims."""
-    if not args.answers and any(needs_answers(claim) for claim in claims):
-        path = _scores(args.scores)
-        answers = answers_for(path)
-        check_files(Layout(path.parent.as_posix()), answers)
+    table = found.table
+    if found.own is not None and not args.answers and any(needs_answers(claim) for claim in claims):
+        answers = answers_for(found.own)
+        check_files(Layout(found.own.parent.as_posix()), answers)
         table = with_answers(table, answers) if answers else table
     arms = cells_of(table.cells)
-    reference = find_cell(arms, args.to).cell
+    reference = find_cell(arms, args.to).cell if args.to else table.cells[0]
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
     families = [Family("comparison", cells, reference, args.correction)]
     metrics = tuple(dict.fromkeys(args.metric or ["score"]))
     comparisons = compare_families(table, families, metrics, args.seed, draws=args.draws)
     verdicts = evaluate_claims(
-        table, claims, args.seed, declared=_declared(args), correction=args.correction, draws=args.draws
+        table, claims, args.seed, declared=_declared(args, found), correction=args.correction, draws=args.draws
     )
     if args.out:
         _write(args.out, comparisons)
@@ -113,6 +121,8 @@ def _compare(args: argparse.Namespace, table: ScoreTable, claims: Sequence[Claim
             sys.stdout.write(rows.to_json(orient="records", lines=True, double_precision=15) if len(rows) else "")
         return 0
     named = [*metrics, *(metric for claim in claims for metric in claim.metrics)]
+    for note in found.notes:
+        _print_wrapped(note)
     if args.claim:
         needed = questions_needed(table, verdicts, arms, alpha=ALPHA, correction=args.correction)
         for row in rows_of(verdicts.assign(questions_needed=needed), ClaimRow):
@@ -133,15 +143,6 @@ def _compare(args: argparse.Namespace, table: ScoreTable, claims: Sequence[Claim
         early = stopping_point(table, claims, batch=args.stopping, fewest=args.stopping, correction=args.correction)
         _print_stopping(early)
     return 0
-
-
-def _table(args: argparse.Namespace) -> ScoreTable:
-    """Read the scores, and the answers of `--answers`."""
-    path = _scores(args.scores)
-    check_own_files([path])
-    check_files(Layout(path.parent.as_posix()), [])
-    table = read_table(path)
-    return with_answers(table, [args.answers], as_said=False) if args.answers else table
 
 
 def _check_directions(table: ScoreTable, lower: Sequence[str], higher: Sequence[str]) -> list[str]:
@@ -196,19 +197,16 @@ def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
     return table.with_most(most) if bounds else table
 
 
-def _declared(args: argparse.Namespace) -> list[str] | None:
-    """Return those claims that were declared before the first call; None for tables of other programs."""
-    layout = Layout(_scores(args.scores).parent.as_posix())
-    journal = read_journal(layout)
+def _declared(args: argparse.Namespace, found: ScoreSources) -> list[str] | None:
+    """Return those claims that were declared before the first call; None for a table without a history."""
+    if found.own is None:
+        return [] if found.notes else None
+    journal = read_journal(Layout(found.own.parent.as_posix()))
     ledger = journal.ledger
     if not ledger.entries and not ledger.faults:
         return None
     is_unsure = journal.faults or binding_changes(ledger.since)
     return [] if is_unsure else [claim for claim in args.claim if " ".join(claim.split()) in ledger.claims]
-
-
-def _scores(path: Path) -> Path:
-    return opened_results(path / "scores.csv" if path.is_dir() else path)
 
 
 def _print_comparisons(comparisons: pd.DataFrame, reference: str, *, several: bool) -> None:

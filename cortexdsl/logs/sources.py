@@ -1,0 +1,157 @@
+"""Find the logs among files, folders and patterns, recognise each by its content, and read it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.errors import DataError
+from cortexdsl.logs import harness, inspect_ai, others
+from cortexdsl.logs.samples import Log
+
+_MOST_BYTES = 4 << 30
+"""Of a file of JSON, which is read whole."""
+_BESIDE = ("run_spec.json", "scenario_state.json", "scenario.json", "stats.json", "per_instance_stats_slim.json",
+           "manifest.json", "logs.json")  # fmt: skip
+"""Files that tools write beside their logs."""
+KNOWN = (
+    "Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl), Every Eval Ever (*_samples.jsonl), promptfoo, "
+    "HELM (per_instance_stats.json), MALLM, MASLab"
+)
+
+
+def read_logs(paths: Sequence[str]) -> list[Log]:
+    """Read all logs of some files, folders and patterns such as `logs/*.eval`.
+
+    Raises
+    ------
+    DataError
+        A file is no log, cannot be read, or holds no sample; a folder holds no log; a pattern finds nothing.
+    """
+    logs = []
+    for path in (path for text in paths for path in _files(text)):
+        found = list(_read(path))
+        if not any(log.samples for log in found):
+            raise DataError(f"{path}: no samples in it\n    was the run written with its samples?")
+        logs += found
+    for log in logs:
+        if not any(value is not None for sample in log.samples for value in sample.scores.values()):
+            raise DataError(
+                f"{log.source}: its samples have no scores that are numbers\n    score them first with {log.tool}, or"
+                " grade the replies: cortexdsl grade"
+            )
+    return logs
+
+
+def is_log(path: Path) -> bool:
+    """Return whether a file is a log, and not a table."""
+    return path.suffix in (".eval", ".json", ".jsonl") or zipfile.is_zipfile(path)
+
+
+def _files(text: str) -> Sequence[Path]:
+    """Return the files that an argument means, in the order of their names."""
+    path = Path(text)
+    if path.is_dir():
+        found = sorted(each for each in path.rglob("*") if each.is_file() and is_log(each) and not _is_beside(each))
+        if not found:
+            raise DataError(f"{path}: no log in this folder\n    known are logs of {KNOWN}")
+        return found
+    if path.is_file():
+        return [path]
+    matches = sorted(Path(path.anchor).glob(text.removeprefix(path.anchor)))
+    if not matches:
+        raise DataError(f"{text}: there is no such file or folder")
+    return [file for match in matches for file in _files(str(match)) if not _is_beside(file)]
+
+
+def _is_beside(path: Path) -> bool:
+    is_summary = path.name.startswith("results_") and any(
+        path.parent.glob(f"samples_*{path.stem.removeprefix('results_')}.jsonl")
+    )
+    return path.name in _BESIDE or is_summary or path.with_name(f"{path.stem}_samples.jsonl").is_file()
+
+
+def _read(path: Path) -> Iterator[Log]:
+    """Recognise a file, and read it."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+        if not names & {"header.json", "_journal/start.json"}:
+            raise DataError(f"{path}: this archive is no log of Inspect\n    known are logs of {KNOWN}")
+        yield from inspect_ai.read(path)
+        return
+    with path.open("rb") as stream:
+        first = stream.read(1)
+    if first not in (b"{", b"["):
+        what = "it begins like a pickle, which is not opened" if first == b"\x80" else "it is no JSON"
+        raise DataError(f"{path}: {what}\n    known are logs of {KNOWN}, and tables of scores (CSV)")
+    reader = _lines_reader(path) or _whole_reader(path)
+    try:
+        yield from reader()
+    except (KeyError, TypeError, AttributeError) as error:
+        what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise DataError(f"{path}: it does not have the form of its tool: {what}\n    is it whole?") from None
+
+
+def _lines_reader(path: Path) -> Callable[[], Iterator[Log]] | None:
+    """Return what reads a file of JSON lines, by its first line; None if it is no such file."""
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        line = stream.readline(16 << 20)
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    keys = set(row) if isinstance(row, dict) else set()
+    if {"doc_id", "filtered_resps"} <= keys:
+        return lambda: harness.read(path, _rows(path))
+    if {"sample_id", "evaluation_id", "model_id"} <= keys:
+        return lambda: others.read_every_eval_ever(path, _rows(path))
+    if {"query", "gt"} <= keys and keys & {"response", "error"}:
+        return lambda: others.read_maslab(path, list(_rows(path)))
+    return None
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    with path.open(encoding="utf-8") as stream:
+        for number, line in enumerate(stream, 1):
+            if line.strip():
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    raise DataError(f"{path}:{number}: this line is no JSON\n    is the file cut?") from None
+
+
+def _whole_reader(path: Path) -> Callable[[], Iterator[Log]]:
+    """Return what reads a file that is one value of JSON."""
+    if path.stat().st_size > _MOST_BYTES:
+        raise DataError(f"{path}: {path.stat().st_size >> 30} GiB of JSON is more than is read\n    split it by model")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: this is no JSON: {error}\n    is the file cut?") from None
+    if isinstance(found, dict):
+        if {"eval", "version", "status"} <= set(found):
+            return lambda: inspect_ai.read(path)
+        if isinstance(found.get("results"), dict) and isinstance(found["results"].get("results"), list):
+            return lambda: others.read_promptfoo(path, found)
+        if "evaluation_results" in found:
+            raise DataError(
+                f"{path}: this record of Every Eval Ever holds means alone\n"
+                "    give the samples beside it, *_samples.jsonl"
+            )
+        if {"results", "configs"} <= set(found):
+            raise DataError(
+                f"{path}: these results hold means alone\n"
+                "    give the samples beside them, samples_*.jsonl (lm_eval --log_samples writes them)"
+            )
+    row = next(islice(found, 1), None) if isinstance(found, list) else None
+    keys = set(row) if isinstance(row, dict) else set()
+    if {"instance_id", "stats"} <= keys:
+        return lambda: others.read_helm(path, found)
+    if {"exampleId", "finalAnswer"} <= keys:
+        return lambda: others.read_mallm(path, found)
+    raise DataError(f"{path}: the log of no tool that is known here\n    known are logs of {KNOWN}")
