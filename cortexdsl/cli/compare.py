@@ -41,6 +41,7 @@ from cortexdsl.report.phrasing.comparisons import (
 from cortexdsl.report.terminal import answer_lines
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
+from cortexdsl.stats.inference.groups import changed_questions, equal_groups
 from cortexdsl.stats.inference.joint import omnibus_families
 from cortexdsl.stats.inference.rankings import rank_table
 from cortexdsl.stats.planning.planning import questions_needed
@@ -53,6 +54,8 @@ from cortexdsl.text_layout import wrapped
 HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "ci_low": "low", "ci_high": "high"}
 SHOWN = ("metric", "cell", "difference", *HEADS, "p", "p_adjusted", "discordant", "test")
 ALPHA = 0.05
+EXAMPLES = 5
+"""Questions that a sentence names."""
 
 
 def add_arguments(parser: VerbParser) -> None:
@@ -132,6 +135,8 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     omnibus = rows_of(omnibus_families(table, families, metrics), OmnibusRow)
     bounds = rows_of(missing_bounds(table, families, metrics, args.seed, draws=args.draws), BoundRow)
     for sentence in (
+        *_changes(table, metrics[0], cells, reference),
+        *_groups(table, metrics[0], (reference, *cells), args),
         absent_in_words(absent_of(table)),
         *([all_cells_in_words(omnibus, ALPHA)] if omnibus else []),
         bounds_in_words(bounds),
@@ -207,6 +212,27 @@ def _declared(args: argparse.Namespace, found: ScoreSources) -> list[str] | None
         return None
     is_unsure = journal.faults or binding_changes(ledger.since)
     return [] if is_unsure else [claim for claim in args.claim if " ".join(claim.split()) in ledger.claims]
+
+
+def _changes(table: ScoreTable, metric: str, cells: Sequence[str], reference: str) -> Iterator[str]:
+    """Yield for each cell on which questions it differs from the reference."""
+    for cell in cells:
+        changes = changed_questions(table, metric, cell, reference)
+        parts = [_listed(word, found) for word, found in (("higher", changes.higher), ("lower", changes.lower))]
+        yield f"{cell} against {reference}, question by question: {', '.join(parts)}, equal on {changes.equal}."
+
+
+def _listed(word: str, questions: Sequence[str]) -> str:
+    more = ", ..." if len(questions) > EXAMPLES else ""
+    return f"{word} on {len(questions)}" + (f" ({', '.join(questions[:EXAMPLES])}{more})" if questions else "")
+
+
+def _groups(table: ScoreTable, metric: str, cells: Sequence[str], args: argparse.Namespace) -> Iterator[str]:
+    """Yield which of three cells or more cannot be told apart."""
+    if len(cells) > 2:
+        groups = equal_groups(table, metric, cells, args.seed, alpha=ALPHA, draws=args.draws)
+        listed = "; ".join(" = ".join(group) for group in groups)
+        yield f"Cells that cannot be told apart, the best first (all pairs, Holm's correction): {listed}."
 
 
 def _print_comparisons(comparisons: pd.DataFrame, reference: str, *, several: bool) -> None:
