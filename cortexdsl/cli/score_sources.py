@@ -71,7 +71,7 @@ def read_sources(sources: Sequence[str], *, score: str | None = None, cluster: s
 
 
 def _table(path: Path) -> Path | None:
-    """Return the table of scores that a path means: a file that is no log, or that of a results folder."""
+    """Return the table of scores that a path means: a file of a table, or that of a results folder."""
     if path.is_dir():
         return opened_results(path / "scores.csv") if (path / "scores.csv").is_file() else None
     is_log = path.suffix in (".eval", ".json", ".jsonl") or any(mark in str(path) for mark in "*?[")

@@ -81,4 +81,4 @@ def _check_size(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         size = sum(one.file_size for one in archive.infolist() if not one.filename.startswith("samples/"))
     if size > _MOST_BYTES:
-        raise DataError(f"{path}: it unpacks to {size >> 30} GiB of summaries, which is no log of Inspect")
+        raise DataError(f"{path}: it unpacks to {size >> 30} GiB of summaries: more than a log of Inspect holds")

@@ -71,7 +71,7 @@ def _prompt(row: Row) -> str:
 
 
 def read_helm(path: Path, rows: Sequence[Row]) -> Iterator[Log]:
-    """Read HELM's statistics of instances; the model and what was asked stand in the files beside them."""
+    """Read HELM's statistics of instances; the model and what was asked stand in other files of the folder."""
     spec = _beside(path, "run_spec.json")
     states = (_beside(path, "scenario_state.json") or {}).get("request_states") or ()
     asked = {state["instance"]["id"]: state["instance"]["input"] for state in states}

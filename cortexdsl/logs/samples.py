@@ -77,7 +77,7 @@ def score_of(value: Any, place: str) -> float | None:
     Raises
     ------
     DataError
-        It is neither; `place` says which score of which sample.
+        It is neither; `place` names the score and its sample.
     """
     if value is None:
         return None

@@ -30,7 +30,7 @@ def read_logs(paths: Sequence[str]) -> list[Log]:
     Raises
     ------
     DataError
-        A file is no log, cannot be read, or holds no sample; a folder holds no log; a pattern finds nothing.
+        A file is not a log, cannot be read, or holds no sample; a folder holds no log; a pattern finds nothing.
     """
     logs = []
     for path in (path for text in paths for path in _files(text)):
@@ -81,7 +81,7 @@ def _read(path: Path) -> Iterator[Log]:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
         if not names & {"header.json", "_journal/start.json"}:
-            raise DataError(f"{path}: this archive is no log of Inspect\n    known are logs of {KNOWN}")
+            raise DataError(f"{path}: this archive does not hold a log of Inspect\n    known are logs of {KNOWN}")
         yield from inspect_ai.read(path)
         return
     with path.open("rb") as stream:
@@ -141,12 +141,12 @@ def _whole_reader(path: Path) -> Callable[[], Iterator[Log]]:
         if "evaluation_results" in found:
             raise DataError(
                 f"{path}: this record of Every Eval Ever holds means alone\n"
-                "    give the samples beside it, *_samples.jsonl"
+                "    give the file of its samples, *_samples.jsonl"
             )
         if {"results", "configs"} <= set(found):
             raise DataError(
                 f"{path}: these results hold means alone\n"
-                "    give the samples beside them, samples_*.jsonl (lm_eval --log_samples writes them)"
+                "    give the file of their samples, samples_*.jsonl (lm_eval --log_samples writes them)"
             )
     row = next(islice(found, 1), None) if isinstance(found, list) else None
     keys = set(row) if isinstance(row, dict) else set()

@@ -147,7 +147,7 @@ PICKLE = b"\x80\x04\x95\x05\x00\x00\x00\x00\x00\x00\x00\x8c\x01a\x94."
         ("a.json", b"[" * 100_000, "is the file cut?"),
         ("a.json", b'{"x": 1}', "the log of no tool that is known"),
         ("a.json", b"[1, 2]", "the log of no tool that is known"),
-        ("a.json", json.dumps({"evaluation_results": []}).encode(), "give the samples beside it"),
+        ("a.json", json.dumps({"evaluation_results": []}).encode(), "give the file of its samples"),
         ("a.json", json.dumps({"results": {"sums": {}}, "configs": {}}).encode(), "lm_eval --log_samples"),
         ("a.json", json.dumps({"results": {"results": []}}).encode(), "no samples in it"),
         ("a.json", json.dumps({"results": {"results": [{"vars": {}}]}}).encode(), "no scores that are numbers"),
@@ -157,7 +157,7 @@ PICKLE = b"\x80\x04\x95\x05\x00\x00\x00\x00\x00\x00\x00\x8c\x01a\x94."
         ("a.json", json.dumps([MALLM[0] | {"scores": {"f1": {"p": 1}}}]).encode(), "is a dict, and scores are numbers"),
         ("a.jsonl", (lines(EEE) + '{"schema').encode(), "a.jsonl:3: this line is no JSON"),
         ("a.jsonl", lines([EEE[0] | {"evaluation": {}}]).encode(), "no scores that are numbers"),
-        ("a.eval", b"PK\x05\x06" + b"\0" * 18, "this archive is no log of Inspect"),
+        ("a.eval", b"PK\x05\x06" + b"\0" * 18, "does not hold a log of Inspect"),
         ("a.eval", b"nothing", "it is no JSON"),
     ],
 )  # fmt: skip
@@ -180,5 +180,5 @@ def test_an_archive_of_endless_summaries_is_refused_unread(tmp_path: Path, monke
     with zipfile.ZipFile(tmp_path / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", "{}")
         archive.writestr("summaries.json", bytes(2 << 20))
-    with pytest.raises(DataError, match="which is no log of Inspect"):
+    with pytest.raises(DataError, match="more than a log of Inspect holds"):
         read_logs([str(tmp_path / "bomb.eval")])

@@ -1,4 +1,4 @@
-"""Which cells are equal as far as is known, and on which questions a cell did better or worse than another."""
+"""Cells that no test tells apart, and on which questions a cell did better or worse than another."""
 
 from __future__ import annotations
 
