@@ -12,7 +12,8 @@ from difflib import SequenceMatcher, get_close_matches
 from typing import Literal, NoReturn, TypeAlias
 
 from cortexdsl.core import EMPTY
-from cortexdsl.core.metrics import CALIBRATION, METRICS, POOLED, Better, column_metric, find_metric, names_of
+from cortexdsl.core.columns import column_metric
+from cortexdsl.core.metrics import CALIBRATION, METRICS, POOLED, Better, find_metric, names_of
 from cortexdsl.errors import Problem, SpecError
 
 KNOWN_METRICS = names_of(METRICS.values())

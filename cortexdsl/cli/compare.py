@@ -16,7 +16,8 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
 from cortexdsl.cli.score_sources import ScoreSources, read_sources
 from cortexdsl.core import Family
-from cortexdsl.core.metrics import column_metric, described_columns, find_metric, is_share
+from cortexdsl.core.columns import column_metric, described_columns, is_share
+from cortexdsl.core.metrics import find_metric
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import warn_if_stopped
 from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser

@@ -189,8 +189,8 @@ class StoppingRule:
     alpha : float
         The probability of an error in any verdict, over all tests together.
     rule : str
-        `together`: all cells continue until every claim is decided. `racing`: a cell stops when its comparisons are
-        decided.
+        `together`: all cells continue until every claim is decided. `racing`: a cell stops when the claims that
+        name it are decided.
     """
 
     fewest: int

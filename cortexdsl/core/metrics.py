@@ -2,16 +2,13 @@
 
 The language reads these declarations to check specs and claims, the analysis to estimate, the report to word. How a
 metric is computed from a debate is defined by the function that fills its column of scores.csv
-(`cortexdsl.metrics.registry.MEASURES`). docs/metrics.md explains each one to users.
+(`cortexdsl.metrics.registry.MEASURES`). docs/site/metrics_page.py makes the page of all metrics from them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -120,9 +117,9 @@ SAMPLE_SIZES = (1, 2, 3, 4, 5, 8, 10, 16, 20, 32, 40, 64)
 def _of_samples() -> Iterator[Metric]:
     """Yield the metrics of k samples of a question, for each k."""
     forms = (
-        ("pass_at", "chance that one of {k} sampled answers is right", "pass@{k}"),
-        ("pass_all", "chance that all of {k} sampled answers are right", "pass^{k}"),
-        ("majority_at", "expected score of the vote of {k} sampled answers", "majority@{k}"),
+        ("pass_at", "probability that at least one of {k} samples is right (Chen et al. 2021, Eq. 1)", "pass@{k}"),
+        ("pass_all", "probability that all of {k} samples are right (Yao et al. 2024)", "pass^{k}"),
+        ("majority_at", "expected score of the vote of {k} samples", "majority@{k}"),
     )
     for name, summary, noun in forms:
         for k in SAMPLE_SIZES:
@@ -161,98 +158,133 @@ def _of_debate_confidence() -> Iterator[Metric]:
         )  # fmt: skip
     for percent in COVERAGES:
         yield Metric(
-            f"risk_at_{percent}", column, "share", "lower", f"wrong answers among the {percent} % surest debates",
+            f"risk_at_{percent}", column, "share", "lower", f"share of wrong answers among the {percent} % of"
+            f" debates with the highest confidence",
             noun=f"risk@{percent}", kind="risk", group="confidence", statistic="risk", coverage=percent / 100,
         )  # fmt: skip
 
 
 METRICS: Mapping[str, Metric] = _declared(
-    Metric("accuracy", "score", "share", "higher", "mean score of the debates' answers", binary=True,
+    Metric("accuracy", "score", "share", "higher", "mean score of the debates' answers; a debate without an answer"
+           " scores 0", binary=True,
            kind="accuracy", levels=_BOTH, aliases=("score",)),
-    Metric("opening_accuracy", "opening_score", "share", "higher", "mean score of the openings' vote", binary=True,
+    Metric("opening_accuracy", "opening_score", "share", "higher", "mean score of the decision over the openings, by"
+           " the method's own rule", binary=True,
            kind="accuracy"),
-    Metric("agent_accuracy", "agent_score", "share", "higher", "mean score of debaters' last answers", binary=True,
+    Metric("agent_accuracy", "agent_score", "share", "higher", "mean score of the debaters' own last"
+           " answers", binary=True,
            kind="accuracy", levels=_ROUND),
-    Metric("gain", "gain", "ratio", "higher", "accuracy less opening accuracy", values=(-1.0, 1.0)),
-    Metric("improvement", "gain", "ratio", "higher", "gain as a share of opening accuracy", per="opening_score",
+    Metric("gain", "gain", "ratio", "higher", "accuracy minus opening accuracy: what the rounds after the opening"
+           " add", values=(-1.0, 1.0)),
+    Metric("improvement", "gain", "ratio", "higher", "gain as a share of the opening accuracy"
+           " (ACC-Debate)", per="opening_score",
            values=(-1.0, inf)),
-    Metric("consensus", "consensus", "share", "neither", "debates whose debaters agree at the end (Cons)", binary=True,
+    Metric("consensus", "consensus", "share", "neither", "debates in which the last answers of all debaters are"
+           " readable and equal (CortexDebate Figure 4b; Cons of MADKE)", binary=True,
            levels=_ROUND, aliases=("cons",)),
-    Metric("co2", "co2", "share", "higher", "debates whose debaters agree at the end and are right", binary=True,
+    Metric("co2", "co2", "share", "higher", "debates with consensus on a right answer (MADKE)", binary=True,
            noun="consensus on the right answer"),
-    Metric("rounds", "rounds", "count", "lower", "rounds used after the opening", bound="rounds"),
-    Metric("calls", "calls", "count", "lower", "model calls a question", noun="calls per question", kind="calls",
+    Metric("rounds", "rounds", "count", "lower", "rounds after the opening", bound="rounds"),
+    Metric("calls", "calls", "count", "lower", "model calls of all roles, with the calls that measure a"
+           " confidence", noun="calls per question", kind="calls",
            bound="calls"),
-    Metric("input_tokens", "input_tokens", "tokens", "lower", "prompt tokens a question, all calls",
+    Metric("input_tokens", "input_tokens", "tokens", "lower", "prompt tokens of all calls, as servers count them",
            noun="input tokens per question", kind="tokens", bound="input_tokens"),
-    Metric("output_tokens", "output_tokens", "tokens", "lower", "completion tokens a question, all calls",
+    Metric("output_tokens", "output_tokens", "tokens", "lower", "completion tokens of all calls, as servers count"
+           " them",
            noun="output tokens per question", kind="tokens", bound="output_tokens"),
-    Metric("reasoning_tokens", "reasoning_tokens", "tokens", "lower", "completion tokens thought and not said",
+    Metric("reasoning_tokens", "reasoning_tokens", "tokens", "lower", "completion tokens of the model's reasoning"
+           " before its reply, if servers count them",
            kind="tokens", bound="output_tokens"),
-    Metric("total_tokens", "total_tokens", "tokens", "lower", "prompt and completion tokens a question",
+    Metric("total_tokens", "total_tokens", "tokens", "lower", "prompt and completion tokens of all calls",
            noun="tokens per question", kind="tokens", bound="total_tokens"),
-    Metric("input_tokens_per_agent", "input_tokens_per_agent", "tokens", "lower", "prompt tokens a debater",
+    Metric("input_tokens_per_agent", "input_tokens_per_agent", "tokens", "lower", "prompt tokens of a debater's"
+           " calls, mean over debaters (CortexDebate Table 7)",
            noun="input tokens per agent", bound="input_tokens"),
-    Metric("output_tokens_per_agent", "output_tokens_per_agent", "tokens", "lower", "completion tokens a debater",
+    Metric("output_tokens_per_agent", "output_tokens_per_agent", "tokens", "lower", "completion tokens of a"
+           " debater's calls, mean over debaters",
            noun="output tokens per agent", bound="output_tokens"),
-    Metric("extra_calls", "extra_calls", "count", "lower", "calls of judges, summarizers, critics", kind="calls",
+    Metric("extra_calls", "extra_calls", "count", "lower", "calls of extra roles, such as judges, summarizers and"
+           " critics", kind="calls",
            bound="calls"),
-    Metric("extra_input_tokens", "extra_input_tokens", "tokens", "lower", "prompt tokens of extra roles",
+    Metric("extra_input_tokens", "extra_input_tokens", "tokens", "lower", "prompt tokens of the calls of extra roles",
            kind="tokens", bound="input_tokens"),
-    Metric("extra_output_tokens", "extra_output_tokens", "tokens", "lower", "completion tokens of extra roles",
+    Metric("extra_output_tokens", "extra_output_tokens", "tokens", "lower", "completion tokens of the calls of extra"
+           " roles",
            kind="tokens", bound="output_tokens"),
-    Metric("dvc", "dvc", "count", "higher", "kept edges between agents that disagreed", noun="diverse edges (DVC)"),
-    Metric("cvr", "cvr", "count", "higher", "turns in which a wrong agent became right", noun="corrected turns (CVR)",
+    Metric("dvc", "dvc", "count", "higher", "edges between two agents whose answers before the round were readable"
+           " and different (CortexDebate Table 3)", noun="diverse edges (DVC)"),
+    Metric("cvr", "cvr", "count", "higher", "the same number as wrong_to_right, under the name of CortexDebate's"
+           " Table 3", noun="corrected turns (CVR)",
            bound="calls"),
-    Metric("debates", "debates", "count", "neither", "kept incoming edges an agent, over all rounds"),
-    Metric("flips", "flips", "count", "neither", "answers changed", kind="flips", bound="calls"),
-    Metric("wrong_to_right", "wrong_to_right", "count", "higher", "answers changed from wrong to right",
+    Metric("debates", "debates", "count", "neither", "edges to a debater in all rounds, mean over debaters"
+           " (CortexDebate Table 4)"),
+    Metric("flips", "flips", "count", "neither", "revisions that change the answer", kind="flips", bound="calls"),
+    Metric("wrong_to_right", "wrong_to_right", "count", "higher", "revisions of a wrong answer into a right one",
            kind="flips", bound="calls"),
-    Metric("right_to_wrong", "right_to_wrong", "count", "lower", "answers changed from right to wrong",
+    Metric("right_to_wrong", "right_to_wrong", "count", "lower", "revisions of a right answer into a wrong one",
            kind="flips", bound="calls"),
-    Metric("wrong_to_wrong", "wrong_to_wrong", "count", "neither", "answers changed from wrong to another wrong",
+    Metric("wrong_to_wrong", "wrong_to_wrong", "count", "neither", "revisions of a wrong answer into another wrong"
+           " one",
            kind="flips", bound="calls"),
-    Metric("conformity", "conformed", "share", "neither", "moves to a majority heard against one's own answer",
+    Metric("conformity", "conformed", "share", "neither", "share that adopts the majority's answer, of the revisions"
+           " after hearing a majority for another answer",
            per="majority_faced"),
-    Metric("stubbornness", "held", "share", "neither", "answers kept though another was heard",
+    Metric("stubbornness", "held", "share", "neither", "share that keeps the own answer, of the revisions after"
+           " hearing another one",
            per="difference_faced"),
-    Metric("influence", "adopted", "share", "neither", "answers given up for another that was heard",
+    Metric("influence", "adopted", "share", "neither", "share that adopts an answer that was heard, of the revisions"
+           " after hearing another one",
            per="difference_faced", kind="influence"),
-    Metric("influence_right", "right_adopted", "share", "higher", "wrong answers given up for a right one heard",
+    Metric("influence_right", "right_adopted", "share", "higher", "share that adopts a right answer, of the"
+           " revisions of a wrong answer after hearing a right one",
            per="right_faced", kind="influence"),
-    Metric("influence_wrong", "wrong_adopted", "share", "lower", "right answers given up for a wrong one heard",
+    Metric("influence_wrong", "wrong_adopted", "share", "lower", "share that adopts a wrong answer, of the revisions"
+           " of a right answer after hearing a wrong one: how often wrong agents persuade",
            per="wrong_faced", kind="influence"),
-    Metric("density", "density", "share", "neither", "kept edges among possible ones"),
-    Metric("reciprocity", "reciprocity", "share", "neither", "kept edges that go both ways"),
-    Metric("most_heard", "most_heard", "share", "neither", "kept edges that start at the agent heard most"),
-    Metric("brier_stated", "brier_stated", "ratio", "lower", "Brier score of stated confidences", values=_UNIT,
+    Metric("density", "density", "share", "neither", "edges divided by possible edges, mean over rounds"),
+    Metric("reciprocity", "reciprocity", "share", "neither", "share of edges with an edge in the other direction,"
+           " mean over rounds"),
+    Metric("most_heard", "most_heard", "share", "neither", "share of edges from the agent that is heard most: 1 / n"
+           " if all n agents are heard equally, 1 if only one is heard"),
+    Metric("brier_stated", "brier_stated", "ratio", "lower", "Brier score of the confidences that replies state,"
+           " over all answers of a debate", values=_UNIT,
            noun="Brier score of stated confidences", kind="brier", levels=_AGENT, aliases=("brier",)),
-    Metric("brier_recalibrated", "brier_recalibrated", "ratio", "lower", "Brier score of recalibrated confidences",
+    Metric("brier_recalibrated", "brier_recalibrated", "ratio", "lower", "Brier score of the confidences after"
+           " recalibration",
            values=_UNIT, noun="Brier score of recalibrated confidences", kind="brier", levels=_AGENT),
     Metric("ties", "was_tied", "share", "lower", "debates whose vote was tied", binary=True, noun="tied votes"),
-    Metric("unparsed", "unparsed", "count", "lower", "last answers that could not be read", noun="unreadable answers",
+    Metric("unparsed", "unparsed", "count", "lower", "last answers of debaters that could not be read",
+           noun="unreadable answers",
            bound="calls"),
-    Metric("unanswered", "unanswered", "share", "lower", "debates without an answer", binary=True,
+    Metric("unanswered", "unanswered", "share", "lower", "debates without any answer", binary=True,
            noun="debates without an answer"),
-    Metric("unparsed_turns", "unparsed_turns", "count", "lower", "turns that could not be read",
+    Metric("unparsed_turns", "unparsed_turns", "count", "lower", "turns of any role that could not be read",
            noun="unreadable turns", bound="calls"),
-    Metric("failures", "failures", "count", "lower", "calls that brought no reply", noun="failed calls", bound="calls"),
+    Metric("failures", "failures", "count", "lower", "calls that returned no text", noun="failed calls",
+           bound="calls"),
     Metric("cut", "cut", "count", "lower", "replies cut at their length limit", bound="calls"),
-    Metric("repetitive", "repetitive", "count", "lower", "replies that say the same over and over", bound="calls"),
-    Metric("strict_accuracy", "strict_score", "share", "higher", "accuracy, had one read strictly", binary=True,
+    Metric("repetitive", "repetitive", "count", "lower", "replies that repeat themselves: at least 300 bytes that"
+           " compress to a sixth or less", bound="calls"),
+    Metric("strict_accuracy", "strict_score", "share", "higher", "accuracy if replies are read strictly (only the"
+           " requested format); the vote is counted again, without a call", binary=True,
            kind="accuracy"),
-    Metric("lenient_accuracy", "lenient_score", "share", "higher", "accuracy, had one read leniently", binary=True,
+    Metric("lenient_accuracy", "lenient_score", "share", "higher", "accuracy if replies are read leniently; the vote"
+           " is counted again, without a call", binary=True,
            kind="accuracy"),
-    Metric("strict_unparsed", "strict_unparsed", "count", "lower", "last answers that the strict reading cannot read",
+    Metric("strict_unparsed", "strict_unparsed", "count", "lower", "last answers of debaters that are unreadable in"
+           " a strict reading",
            bound="calls"),
-    Metric("lenient_unparsed", "lenient_unparsed", "count", "lower", "last answers that no reading can read",
+    Metric("lenient_unparsed", "lenient_unparsed", "count", "lower", "last answers of debaters that are unreadable"
+           " in a lenient reading",
            bound="calls"),
-    Metric("brier_raw", "brier_raw", "ratio", "lower", "Brier score of the confidences gone by, not recalibrated",
-           values=_UNIT, noun="Brier score of the confidences gone by", kind="brier", levels=_AGENT),
-    Metric("unmeasured", "unmeasured", "count", "lower", "answers whose confidence could not be measured",
+    Metric("brier_raw", "brier_raw", "ratio", "lower", "Brier score of the confidences that the method uses, before"
+           " recalibration; brier_stated if it measures none",
+           values=_UNIT, noun="Brier score of confidences before recalibration", kind="brier", levels=_AGENT),
+    Metric("unmeasured", "unmeasured", "count", "lower", "readable answers whose confidence could not be measured",
            noun="answers without a measured confidence", bound="calls"),
-    Metric("refused", "refused", "count", "lower", "replies that refuse, and answer nothing", bound="calls"),
-    Metric("empty", "empty", "count", "lower", "calls that came back without a word", bound="calls"),
+    Metric("refused", "refused", "count", "lower", "replies that refuse and give no answer", bound="calls"),
+    Metric("empty", "empty", "count", "lower", "replies that are empty or contain only reasoning", bound="calls"),
     Metric("tool_calls", "tool_calls", "count", "lower", "replies that call a tool instead of answering",
            bound="calls"),
     Metric("other_language", "other_language", "count", "lower", "replies in another script than their question",
@@ -261,37 +293,48 @@ METRICS: Mapping[str, Metric] = _declared(
            noun="share of debates in which some agent was ever right", kind="accuracy"),
     Metric("opening_oracle", "opening_oracle", "share", "higher", "debates in which an opening answer was right",
            binary=True, noun="share of debates in which an opening answer was right", kind="accuracy"),
-    Metric("oracle_gap", "oracle_gap", "share", "neither", "oracle less accuracy: what a perfect choice would add",
+    Metric("oracle_gap", "oracle_gap", "share", "neither", "oracle minus accuracy: what a perfect choice among the"
+           " given answers would add",
            noun="gap between oracle and accuracy"),
-    Metric("lost_by_vote", "lost_by_vote", "share", "lower", "wrong decisions with a right answer at the end",
+    Metric("lost_by_vote", "lost_by_vote", "share", "lower", "debates with a wrong decision although a debater's"
+           " last answer is right",
            binary=True, noun="share of debates lost by the decision", kind="lost"),
-    Metric("lost_in_debate", "lost_in_debate", "share", "lower", "wrong decisions with a right answer only earlier",
+    Metric("lost_in_debate", "lost_in_debate", "share", "lower", "debates with a wrong decision in which an earlier"
+           " answer was right, but no last answer",
            binary=True, noun="share of debates lost in the debate", kind="lost"),
-    Metric("never_found", "never_found", "share", "lower", "wrong decisions without a right answer at any time",
+    Metric("never_found", "never_found", "share", "lower", "debates in which no agent ever gave a right answer",
            binary=True, noun="share of debates in which no agent was ever right", kind="lost"),
-    Metric("kept_right", "kept_right", "share", "higher", "right decisions that the openings' vote had, too",
+    Metric("kept_right", "kept_right", "share", "higher", "debates with a right decision for which the openings had"
+           " voted, too",
            binary=True, noun="share of debates right from the start", kind="won", group="course"),
-    Metric("won_in_debate", "won_in_debate", "share", "higher", "right decisions after a wrong vote of the openings,"
-           " which half of the last answers share", binary=True, noun="share of debates won in the debate", kind="won",
+    Metric("won_in_debate", "won_in_debate", "share", "higher", "debates with a right decision after a wrong vote of"
+           " the openings, if at least half of the last answers are right", binary=True, noun="share of debates won in"
+           " the debate", kind="won",
            group="course"),
-    Metric("won_by_vote", "won_by_vote", "share", "higher", "right decisions after a wrong vote of the openings, which"
-           " fewer than half of the last answers share", binary=True, noun="share of debates won by the decision",
+    Metric("won_by_vote", "won_by_vote", "share", "higher", "debates with a right decision after a wrong vote of the"
+           " openings, if fewer than half of the last answers are right", binary=True, noun="share of debates won by"
+           " the decision",
            kind="won", group="course"),
-    Metric("compute", "compute", "operations", "lower", "floating-point operations a question, 2 per parameter and"
-           " token", noun="operations per question", kind="compute", group="compute"),
-    Metric("cached_compute", "cached_compute", "operations", "higher", "the part of compute that caches of prompts"
-           " spared", noun="operations spared by caches per question", kind="compute", group="log"),
-    Metric("dollars", "dollars", "dollars", "lower", "price of a question's calls", noun="dollars per question",
+    Metric("compute", "compute", "operations", "lower", "floating-point operations of all calls: 2 for each parameter"
+           " and token (Kaplan et al. 2020)", noun="operations per question", kind="compute", group="compute"),
+    Metric("cached_compute", "cached_compute", "operations", "higher", "the part of compute for prompt tokens that"
+           " servers read from a cache", noun="operations spared by caches per question",
+           kind="compute", group="log"),
+    Metric("dollars", "dollars", "dollars", "lower", "price of the calls, from the call log; a call that several"
+           " cells share counts in each", noun="dollars per question",
            group="log"),
-    Metric("critical_path", "critical_path", "seconds", "lower", "seconds of the longest chain of calls that depend on"
-           " each other", noun="seconds of the longest chain of calls", group="log"),
-    Metric("depth", "depth", "count", "lower", "calls in the longest chain that depend on each other",
+    Metric("critical_path", "critical_path", "seconds", "lower", "time of the longest chain of calls that depend on"
+           " each other: how long a question takes at least", noun="seconds of the longest chain of calls",
+           group="log"),
+    Metric("depth", "depth", "count", "lower", "calls in the longest chain of calls that depend on each other",
            noun="calls of the longest chain", kind="calls", bound="calls", group="depth"),
     *_of_samples(),
     *_of_debate_confidence(),
-    Metric("em", "em", "share", "higher", "answers that match a gold exactly, once normalised", binary=True,
+    Metric("em", "em", "share", "higher", "answers that match a gold answer exactly after normalisation, by the rule"
+           " of the dataset's authors", binary=True,
            noun="exact match"),
-    Metric("f1", "f1", "share", "higher", "words that an answer and its nearest gold share (F1)", noun="F1"),
+    Metric("f1", "f1", "share", "higher", "words that an answer and its nearest gold answer share (F1), by the rule"
+           " of the dataset's authors", noun="F1"),
     Metric("judged", "judged", "share", "higher", "answers that the judging model calls correct", binary=True,
            noun="judged correctness"),
 )  # fmt: skip
@@ -314,12 +357,12 @@ def _calibration(measure: str, better: Better, title: str) -> list[Metric]:
     sources = {
         "stated": "stated confidences",
         "recalibrated": "recalibrated confidences",
-        "raw": "the confidences gone by",
+        "raw": "confidences before recalibration",
     }
     return [
         Metric(
-            f"{measure}_{source}", "", "ratio", better, f"{title} of {words}", values=_UNIT, noun=f"{title} of {words}",
-            kind=measure, levels=_BOTH, aliases=(measure,) if source == "stated" else (),
+            f"{measure}_{source}", "", "ratio", better, f"{title} of {words}", values=_UNIT,
+            noun=f"{title} of {words}", kind=measure, levels=_BOTH, aliases=(measure,) if source == "stated" else (),
         )
         for source, words in sources.items()
     ]  # fmt: skip
@@ -354,58 +397,6 @@ def grouped(names: Iterable[str]) -> tuple[Metric, ...]:
     """Return the metrics of all groups that some names belong to, in the order of their declarations."""
     groups = {metric.group for name in names if (metric := find_metric(name)) is not None} - {""}
     return tuple(metric for metric in METRICS.values() if metric.group in groups)
-
-
-_WORDS: Mapping[str, tuple[Better, Unit]] = {
-    **dict.fromkeys(("token", "tokens", "cost", "costs", "price", "dollar", "dollars", "usd"), ("lower", "ratio")),
-    **dict.fromkeys(("second", "seconds", "time", "latency", "duration", "runtime"), ("lower", "ratio")),
-    **dict.fromkeys(("call", "calls", "rounds", "turns", "retries", "failures"), ("lower", "ratio")),
-    **dict.fromkeys(("loss", "perplexity", "ppl", "mae", "mse", "rmse"), ("lower", "ratio")),
-    **dict.fromkeys(("error", "errors", "wer", "cer"), ("lower", "share")),
-    **dict.fromkeys(("score", "accuracy", "correct", "correctness", "pass", "passed"), ("higher", "share")),
-    **dict.fromkeys(("em", "match", "f1", "precision", "recall", "auc", "bleu", "rouge"), ("higher", "share")),
-}  # fmt: skip
-_QUALIFIERS = frozenset((
-    "api", "avg", "completion", "dev", "exact", "input", "macro", "mean", "micro", "output", "prompt", "rate",
-    "reasoning", "test", "total", "val", "wall",
-))  # fmt: skip
-_NOTHING: Mapping[str, Metric] = MappingProxyType({})
-_DESCRIBED = ContextVar("described columns", default=_NOTHING)
-
-
-def column_metric(name: str) -> Metric:
-    """Return a declared metric, or a column of another program's table as a metric.
-
-    A column is known if it is described (`described_columns`), or if every word of its name is known and all agree, as
-    in `total_cost`. Otherwise neither direction is better, and it is not a share.
-    """
-    if (known := find_metric(name) or _DESCRIBED.get().get(name)) is not None:
-        return known
-    words = set(re.split(r"[^a-z0-9]+", name.lower())) - _QUALIFIERS
-    meanings = {_WORDS.get(word, ("neither", "ratio")) for word in words}
-    better, unit = meanings.pop() if len(meanings) == 1 else ("neither", "ratio")
-    return Metric(name, name, unit, better, f"mean of the column {name}", binary=unit == "share", values=(-inf, inf))
-
-
-@contextmanager
-def described_columns(
-    lower: Iterable[str] = (), higher: Iterable[str] = (), numbers: Iterable[str] = ()
-) -> Iterator[None]:
-    """Describe columns for a time: in which direction they are better, and which are not shares."""
-    described = {name: replace(column_metric(name), unit="ratio", binary=False) for name in numbers}
-    directions: tuple[tuple[Iterable[str], Better], ...] = ((lower, "lower"), (higher, "higher"))
-    for names, better in directions:
-        described |= {name: replace(described.get(name, column_metric(name)), better=better) for name in names}
-    token = _DESCRIBED.set(described)
-    try:
-        yield
-    finally:
-        _DESCRIBED.reset(token)
-
-
-def is_share(name: str) -> bool:
-    """Return whether a metric is a share of 1."""
-    return column_metric(name).unit == "share"
 
 
 def names_of(metrics: Iterable[Metric]) -> tuple[str, ...]:

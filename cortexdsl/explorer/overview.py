@@ -10,7 +10,7 @@ from typing import Any
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.meaning import estimate_unit
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.core.metrics import is_share
+from cortexdsl.core.columns import is_share
 from cortexdsl.errors import CortexError
 from cortexdsl.explorer.folders import ResultsFolder, number, read_rows
 from cortexdsl.plan.persistence.run_record import stop_note

@@ -11,7 +11,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.core.metrics import is_share
+from cortexdsl.core.columns import is_share
 from cortexdsl.errors import DataError
 from cortexdsl.metrics.rows import AgentRow, BinRow, MetricRow, RoundRow
 from cortexdsl.plan.layout import Layout

@@ -204,7 +204,7 @@ SPELLINGS: Mapping[tuple[str, str], str] = {
 """How the values of a key are written, by form and key, if words that follow from the schema are hard to read."""
 
 MORE: Mapping[tuple[str, str], str] = {
-    ("AnalysisText", "metrics"): "metrics.md",
+    ("AnalysisText", "metrics"): "reference/metrics.md",
     ("DatasetText", "gold"): "datasets.md#your-own-file",
     ("DatasetText", "ids"): "datasets.md#sampling",
     ("DatasetText", "kind"): "grading.md#reading",
@@ -219,7 +219,7 @@ MORE: Mapping[tuple[str, str], str] = {
     ("protocol", "participation"): "language/names.md#names-of-agents",
     ("protocol", "similarity"): "language/protocol.md#similarity",
     ("spec", "extends"): "language.md#specs-that-build-on-others",
-    ("spec", "hypotheses"): "verdicts.md",
+    ("spec", "hypotheses"): "statistics.md",
 }
 """The page and heading that explain a key, relative to `docs/`, by form and key."""
 
@@ -232,7 +232,7 @@ PAGES: Mapping[str, str] = {
     "DeferText": "language/confidence.md#hand-questions-on",
     "ExpectedText": "power.md",
     "FamilyText": "language/methods.md#families",
-    "JudgeText": "analyses.md#judged-answers",
+    "JudgeText": "metrics.md#judged-answers",
     "KnowledgeText": "knowledge.md",
     "LimitsText": "language.md#limits",
     "MatchText": "language/controls.md#matched-budgets",

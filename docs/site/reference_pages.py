@@ -21,6 +21,7 @@ from file_pages import file_pages
 from key_pages import KEY_PAGES, LIST, page_of
 from key_values import MORE, PAGES, SPELLINGS, VALUES
 from markdown_tables import table
+from metrics_page import metrics_page
 from protocol_pages import protocol_pages
 
 from cortexdsl.language.grammar.experiment import json_schema
@@ -463,6 +464,7 @@ def all_pages(root: Path) -> Mapping[str, str]:
         **protocol_pages(root / "docs"),
         **file_pages(),
         "datasets": dataset_page(),
+        "metrics": metrics_page(),
         "errors": errors_page(),
         "environment": environment_page(),
         "api": API,

@@ -16,6 +16,7 @@ import pytest
 
 from cortexdsl.cli.verbs import JOBS, VERBS
 from cortexdsl.core import Call, Image, Model, Turn, Usage
+from cortexdsl.core.metrics import ALIASES, CALIBRATION, METRICS
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.protocol.loader import builtin_names
 from cortexdsl.models.call_log.records import call_record
@@ -26,7 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cortexdsl", "cortexdsl_tiny", "cortexdsl_train", "snakemake_logger_plugin_cortexdsl")
 ENVIRONMENT = re.compile(r"environ(?:ment)?$")
 MODULES = (
-    "command_pages", "errors_page", "environment_page", "file_pages", "file_values", "key_pages", "protocol_pages",
+    "command_pages", "errors_page", "environment_page", "file_pages", "file_values", "key_pages", "metrics_page",
+     "protocol_pages",
     "reference_pages",
 )  # fmt: skip
 READS = ("get", "setdefault", "pop", "update")
@@ -140,6 +142,19 @@ def test_every_protocol_is_drawn_on_exactly_one_page_and_in_the_list(site: dict[
     ]
     assert Counter(protocol for protocol, _ in placed) == dict.fromkeys(builtin_names(), 1)
     assert sorted(listed) == sorted(placed)
+
+
+def test_the_page_of_metrics_has_every_metric_alias_and_column(site: dict[str, ModuleType]) -> None:
+    """Of metrics that differ in a number alone, one stands for all: `pass_at_k`. Their numbers are listed."""
+    page = site["metrics_page"]
+    shown = Counter(page.form_of(name) for names in page.TOPICS.values() for name in names)
+    assert shown == dict.fromkeys(map(page.form_of, (*METRICS, *CALIBRATION)), 1)
+    for name in METRICS:
+        if (form := page.form_of(name)) in page.NUMBERS:
+            assert int(name.removeprefix(f"{form}_")) in page.NUMBERS[form]
+    words = set(re.findall(r"`([a-z0-9_]+)`", page.metrics_page()))
+    assert words >= {*ALIASES, *(metric.per for metric in METRICS.values() if metric.per)}
+    assert words >= {metric.column for name, metric in METRICS.items() if page.form_of(name) not in page.NUMBERS}
 
 
 def test_the_page_of_errors_has_every_class_and_every_kind_of_failure(site: dict[str, ModuleType]) -> None:

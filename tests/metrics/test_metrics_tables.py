@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -241,14 +240,6 @@ def test_tables_from_records_to_metrics() -> None:
     assert found.loc["input_tokens", "estimate"] == 20.0
     assert found.loc["input_tokens", "ci_low"] == 20.0
     assert found.loc["brier_stated", "n_questions"] == 0
-
-
-def test_the_documentation_names_every_metric_alias_and_column(repository: Path) -> None:
-    pages = (repository / "docs" / f"{name}.md" for name in ("metrics", "budgets", "analyses"))
-    words = {word for page in pages for word in re.findall(r"`([a-z0-9_]+)`", page.read_text())}
-    assert words >= {*METRICS, *ALIASES}
-    for metric in METRICS.values():
-        assert {metric.column, metric.per or metric.column} <= words
 
 
 def test_the_bootstraps_interval_is_that_of_efron_by_hand() -> None:

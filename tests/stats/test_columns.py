@@ -10,7 +10,7 @@ import pytest
 
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.cli.main import main
-from cortexdsl.core.metrics import column_metric, described_columns
+from cortexdsl.core.columns import column_metric, described_columns
 from cortexdsl.errors import SpecError
 
 

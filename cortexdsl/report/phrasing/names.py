@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cortexdsl.core.metrics import find_metric, is_share
+from cortexdsl.core.columns import is_share
+from cortexdsl.core.metrics import find_metric
 from cortexdsl.numbers import Kind
 
 

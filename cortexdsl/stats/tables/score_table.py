@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from cortexdsl.claims.values import Quantity, bound_of
 from cortexdsl.core import EMPTY, Bools, Floats
-from cortexdsl.core.metrics import ALIASES, LABELS, METRICS, Metric, column_metric
+from cortexdsl.core.columns import column_metric
+from cortexdsl.core.metrics import ALIASES, LABELS, METRICS, Metric
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.numbers import counted
 
