@@ -25,7 +25,7 @@ from cortexdsl.plan.cells import knowledge_of, merge_cells
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, selected_experiments, spec_path
 from cortexdsl.plan.models import check_costs, check_providers, missing_modules, pin_spec_weights, pin_weights
-from cortexdsl.plan.parts import Whatif
+from cortexdsl.plan.parts import Whatif, dataset_facts
 from cortexdsl.plan.permissions import permissions_of
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, read_previous_shards, shard_size
 from cortexdsl.plan.training import Training, resolve_trainings
@@ -257,6 +257,7 @@ def _plan(
             dict.fromkeys(cell.debate.similarity for cell in cells),
             templates,
         ),
+        facts=dataset_facts(tasks),
     )
 
 

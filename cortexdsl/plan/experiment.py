@@ -27,7 +27,7 @@ from cortexdsl.models.known_models import parameters_per_token
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tool_sources
-from cortexdsl.plan.parts import Judging, Permission, Whatif
+from cortexdsl.plan.parts import DatasetFacts, Judging, Permission, Whatif
 from cortexdsl.plan.shards import Shard, find
 from cortexdsl.plan.training import Training
 from cortexdsl.tasks.task import Task
@@ -81,6 +81,8 @@ class Plan:
         Models that learn from debates.
     permissions : tuple of Permission
         What it does beyond asking models of known providers.
+    facts : mapping of dataset label to DatasetFacts
+        Of the questions as they were compiled: a job that loads the plan declares them without reading the data.
     """
 
     experiment: str
@@ -107,6 +109,7 @@ class Plan:
     whatifs: tuple[Whatif, ...] = ()
     trainings: tuple[Training, ...] = ()
     permissions: tuple[Permission, ...] = ()
+    facts: Mapping[str, DatasetFacts] = field(default_factory=dict)
 
     @cached_property
     def layout(self) -> Layout:

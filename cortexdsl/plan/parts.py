@@ -1,15 +1,34 @@
-"""Parts of a plan that no other stage computes: the judge, counterfactuals, permissions."""
+"""Parts of a plan that no other stage computes: its datasets, the judge, counterfactuals, permissions."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cortexdsl.core import Ablation, Model
+from cortexdsl.tasks.task import Task
 
 JUDGED = "judged"
 """The metric that a judge computes."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFacts:
+    """Facts that are declared about a dataset: its name, the number of its questions, digests of task and questions."""
+
+    name: str
+    questions: int
+    digest: str
+    questions_digest: str
+
+
+def dataset_facts(tasks: Mapping[str, Task]) -> dict[str, DatasetFacts]:
+    """Return the facts that are declared about datasets, by label."""
+    return {
+        label: DatasetFacts(task.name, len(task.questions), task.digest, task.questions_digest)
+        for label, task in tasks.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from cortexdsl.plan.compiled import check_cell, read_compiled, write_compiled
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import debate_digest, score_digest
+from cortexdsl.plan.persistence.declaration import declaration_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = """\
@@ -139,3 +140,11 @@ def test_an_experiment_that_trains_has_no_compiled_plan(tmp_path: Path, monkeypa
     path.write_text("{}")
     write_compiled(plan)
     assert not path.exists()
+
+
+def test_a_job_declares_without_reading_the_data(kept: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A debate job needs the questions of one dataset, and declares the digests of all."""
+    loaded = read_compiled(kept.layout)
+    monkeypatch.setattr("cortexdsl.plan.compiled.load", lambda dataset: pytest.fail(f"read {dataset.label}"))
+    assert declaration_of(loaded) == declaration_of(kept)
+    assert declaration_of(kept)["datasets"]["arithmetic"]["questions"] == 2

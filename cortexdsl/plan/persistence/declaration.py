@@ -42,15 +42,7 @@ def declaration_of(plan: Plan) -> dict[str, Any]:
             family.name: {"compare": list(family.compare), "to": family.to, "correction": family.correction}
             for family in plan.families
         },
-        "datasets": {
-            label: {
-                "name": task.name,
-                "questions": len(task.questions),
-                "digest": task.digest,
-                "questions_digest": task.questions_digest,
-            }
-            for label, task in plan.tasks.items()
-        },
+        "datasets": {label: asdict(facts) for label, facts in plan.facts.items()},
         "cells": dict(plan.meanings),
         "prompts": {
             name: plan.templates.digest(name)
