@@ -19,7 +19,6 @@ from cortexdsl.core import Family
 from cortexdsl.core.columns import column_metric, described_columns, is_share
 from cortexdsl.core.metrics import find_metric
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import warn_if_stopped
 from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.plan.layout import Layout
@@ -92,8 +91,6 @@ def run(args: argparse.Namespace) -> int:
     if args.draws < 1 or args.seed < 0:
         raise InputError("--draws is at least 1, --seed at least 0")
     found = read_sources(args.sources, score=args.score, cluster=args.cluster)
-    if found.own is not None:
-        warn_if_stopped(found.own.parent)
     table = with_answers(found.table, [args.answers], as_said=False) if args.answers else found.table
     found = replace(found, table=_with_bounds(table, args.most))
     table = found.table
@@ -206,7 +203,7 @@ def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
 def _declared(args: argparse.Namespace, found: ScoreSources) -> list[str] | None:
     """Return those claims that were declared before the first call; None for a table without a history."""
     if found.own is None:
-        return [] if found.notes else None
+        return [] if found.has_logs else None
     journal = read_journal(Layout(found.own.parent.as_posix()))
     ledger = journal.ledger
     if not ledger.entries and not ledger.faults:

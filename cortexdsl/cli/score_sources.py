@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from cortexdsl.errors import DataError, InputError
+from cortexdsl.jobs.arguments import warn_if_stopped
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.verification import check_files, check_own_files
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table, score_table
@@ -27,11 +28,14 @@ class ScoreSources:
         The scores of an experiment or a table, if it is the only source: its folder may hold answers and a ledger.
     notes : tuple of str
         How logs were paired.
+    has_logs : bool
+        Whether some scores come from logs: of these no declaration is known.
     """
 
     table: ScoreTable
     own: Path | None
     notes: tuple[str, ...] = ()
+    has_logs: bool = False
 
 
 def read_sources(sources: Sequence[str], *, score: str | None = None, cluster: str | None = None) -> ScoreSources:
@@ -66,19 +70,21 @@ def read_sources(sources: Sequence[str], *, score: str | None = None, cluster: s
         raise InputError("--score chooses a score of logs; the columns of a table are chosen with --metric")
     if len(frames) == 1:
         source = str(tables[0]) if tables else ", ".join(logs)
-        return ScoreSources(score_table(frames[0], source), tables[0] if tables else None, notes)
-    return ScoreSources(score_table(_joined(frames, sources), ", ".join(sources)), None, notes)
+        return ScoreSources(score_table(frames[0], source), tables[0] if tables else None, notes, bool(logs))
+    return ScoreSources(score_table(_joined(frames, sources), ", ".join(sources)), None, notes, bool(logs))
 
 
 def _table(path: Path) -> Path | None:
     """Return the table of scores that a path means: a file of a table, or that of a results folder."""
     if path.is_dir():
-        return opened_results(path / "scores.csv") if (path / "scores.csv").is_file() else None
+        is_ours = any((path / name).exists() for name in ("scores.csv", "plan.json"))
+        return opened_results(path / "scores.csv") if is_ours else None
     is_log = path.suffix in (".eval", ".json", ".jsonl") or any(mark in str(path) for mark in "*?[")
     return None if is_log else opened_results(path)
 
 
 def _frame(path: Path, cluster: str | None) -> pd.DataFrame:
+    warn_if_stopped(path.parent)
     check_own_files([path])
     check_files(Layout(path.parent.as_posix()), [])
     frame = read_table(path).frame

@@ -62,8 +62,10 @@ def changed_questions(table: ScoreTable, metric: str, cell: str, reference: str)
     """Return the questions whose value, averaged over replicates, differs between two cells, by their ids."""
     frame = table.frame.assign(value=table.column(table.metric(metric).column))
     by_cell = frame.groupby(["cell", "dataset", "question_id"], sort=False)["value"].mean()
-    difference = (by_cell[cell] - by_cell[reference]).dropna().sort_values(kind="stable")
+    difference = (by_cell[cell] - by_cell[reference]).dropna()
     names = {key: key[1] if len(table.datasets) == 1 else f"{key[1]} of {key[0]}" for key in difference.index}
-    lower = tuple(str(names[key]) for key, value in difference.items() if value < 0)
-    higher = tuple(str(names[key]) for key, value in reversed(list(difference.items())) if value > 0)
+    rising = difference.sort_values(kind="stable").items()
+    falling = difference.sort_values(kind="stable", ascending=False).items()
+    lower = tuple(str(names[key]) for key, value in rising if value < 0)
+    higher = tuple(str(names[key]) for key, value in falling if value > 0)
     return Changes(higher, lower, len(difference) - len(lower) - len(higher))
