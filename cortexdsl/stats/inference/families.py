@@ -115,6 +115,8 @@ def compare_families(
     seed: int,
     arms: Sequence[CellNames] = (),
     draws: int = DRAWS,
+    *,
+    intervals: bool = True,
 ) -> pd.DataFrame:
     """Compare the cells of every family with its reference.
 
@@ -130,6 +132,8 @@ def compare_families(
     arms : sequence of CellNames
         The cells of the plan, if families name methods or aliases of cells.
     draws : int
+    intervals : bool
+        Whether to compute the simultaneous intervals and the notes; who needs only p saves their time.
 
     Returns
     -------
@@ -149,7 +153,9 @@ def compare_families(
     """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
     known = tuple(arms) or cells_of(table.cells)
-    rows = [row for family in families for row in _family(table, family, metrics, seed, known, draws, intervals=True)]
+    rows = [
+        row for family in families for row in _family(table, family, metrics, seed, known, draws, intervals=intervals)
+    ]
     return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
 
 

@@ -31,7 +31,7 @@ def equal_groups(
     lower = table.metric(metric).better == "lower"
     ordered = sorted(cells, key=lambda cell: means[cell], reverse=not lower)
     pairs = [Family("pairs", tuple(ordered[k + 1 :]), cell, "none") for k, cell in enumerate(ordered[:-1])]
-    rows = compare_families(table, pairs, [metric], seed, draws=draws)
+    rows = compare_families(table, pairs, [metric], seed, draws=draws, intervals=False)
     rows = rows[rows["dataset"] == dataset] if dataset else rows
     differ = {
         frozenset((cell, reference))
