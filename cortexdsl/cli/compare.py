@@ -92,11 +92,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--draws is at least 1, --seed at least 0")
     found = read_sources(args.sources, score=args.score, cluster=args.cluster)
     table = with_answers(found.table, [args.answers], as_said=False) if args.answers else found.table
-    found = replace(found, table=_with_bounds(table, args.most))
-    table = found.table
+    table = _with_bounds(table, args.most)
     numbers = _check_directions(table, args.lower, args.higher)
     with described_columns(args.lower, args.higher, numbers):
-        return _compare(args, found, [parse_claim(text, "--claim") for text in args.claim])
+        return _compare(args, replace(found, table=table), [parse_claim(text, "--claim") for text in args.claim])
 
 
 def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Claim]) -> int:

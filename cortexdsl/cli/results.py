@@ -227,7 +227,7 @@ async def _serve(explorer: Explorer, args: argparse.Namespace) -> None:
 
     token = secrets.token_urlsafe(24)
     listening = [0]
-    # Ctrl-C ends the server at once: aiohttp would wait a minute for a connection that a browser keeps open.
+    # Ctrl-C ends the server at once: aiohttp would wait two minutes for a browser that stopped reading.
     app = explorer.app(args.host, lambda: listening[0], token)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()

@@ -11,6 +11,8 @@ import pandas as pd
 
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.jobs.arguments import warn_if_stopped
+from cortexdsl.logs.pairing import pair_logs
+from cortexdsl.logs.sources import is_log, read_logs
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.verification import check_files, check_own_files
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table, score_table
@@ -55,53 +57,54 @@ def read_sources(sources: Sequence[str], *, score: str | None = None, cluster: s
     DataError, InputError
         A source cannot be read, or two sources have cells of the same name.
     """
-    tables = [path for text in sources if (path := _table(Path(text))) is not None]
-    logs = [text for text in sources if _table(Path(text)) is None]
-    frames = [_frame(path, cluster) for path in tables]
+    logs = [text for text in sources if _is_log(Path(text))]
+    paths = [_scores(Path(text)) for text in sources if text not in logs]
+    tables = [_table(path, cluster) for path in paths]
     notes: tuple[str, ...] = ()
     if logs:
-        # Only who compares logs waits for their readers.
-        from cortexdsl.logs.pairing import pair_logs
-        from cortexdsl.logs.sources import read_logs
-
         paired = pair_logs(read_logs(logs), score, cluster)
-        frames, notes = [*frames, paired.frame], paired.notes
+        tables.append(score_table(paired.frame, ", ".join(logs)))
+        notes = paired.notes
     elif score is not None:
         raise InputError("--score chooses a score of logs; the columns of a table are chosen with --metric")
-    if len(frames) == 1:
-        source = str(tables[0]) if tables else ", ".join(logs)
-        return ScoreSources(score_table(frames[0], source), tables[0] if tables else None, notes, bool(logs))
-    return ScoreSources(score_table(_joined(frames, sources), ", ".join(sources)), None, notes, bool(logs))
+    if len(tables) == 1:
+        return ScoreSources(tables[0], paths[0] if paths else None, notes, bool(logs))
+    return ScoreSources(_joined(tables, ", ".join(sources)), None, notes, bool(logs))
 
 
-def _table(path: Path) -> Path | None:
-    """Return the table of scores that a path means: a file of a table, or that of a results folder."""
+def _is_log(path: Path) -> bool:
+    """Return whether an argument names logs, by a file, a pattern, or a folder that is not of an experiment."""
     if path.is_dir():
-        is_ours = any((path / name).exists() for name in ("scores.csv", "plan.json"))
-        return opened_results(path / "scores.csv") if is_ours else None
-    is_log = path.suffix in (".eval", ".json", ".jsonl") or any(mark in str(path) for mark in "*?[")
-    return None if is_log else opened_results(path)
+        return not any((path / name).exists() for name in ("scores.csv", "plan.json"))
+    return is_log(path) or any(mark in str(path) for mark in "*?[")
 
 
-def _frame(path: Path, cluster: str | None) -> pd.DataFrame:
+def _scores(path: Path) -> Path:
+    """Return the table of scores that a path means: the file itself, or that of a results folder."""
+    return opened_results(path / "scores.csv" if path.is_dir() else path)
+
+
+def _table(path: Path, cluster: str | None) -> ScoreTable:
+    """Read a table, with a column as its clusters if one is named."""
     warn_if_stopped(path.parent)
     check_own_files([path])
     check_files(Layout(path.parent.as_posix()), [])
-    frame = read_table(path).frame
+    table = read_table(path)
     if cluster is None:
-        return frame
+        return table
+    frame = table.frame
     if cluster not in frame:
         raise InputError(f"--cluster {cluster}: {path} has no such column\n    it has: {', '.join(map(str, frame))}")
-    return frame.assign(cluster=frame[cluster])
+    return score_table(frame.assign(cluster=frame[cluster]), str(path))
 
 
-def _joined(frames: Sequence[pd.DataFrame], sources: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of several sources; each cell is of one source alone."""
-    cells = Counter(cell for frame in frames for cell in frame["cell"].astype(str).str.strip().unique())
+def _joined(tables: Sequence[ScoreTable], sources: str) -> ScoreTable:
+    """Return the rows of several tables as one; each cell is of one of them alone."""
+    cells = Counter(cell for table in tables for cell in table.cells)
     twice = [cell for cell, count in cells.items() if count > 1]
     if twice:
         raise DataError(
-            f"{', '.join(sources)}: the cell {twice[0]!r} is in more than one of them\n"
+            f"{sources}: the cell {twice[0]!r} is in more than one of them\n"
             "    rename it in one of the tables, so that verdicts can name both"
         )
-    return pd.concat(frames, ignore_index=True)
+    return score_table(pd.concat([table.frame for table in tables], ignore_index=True), sources)

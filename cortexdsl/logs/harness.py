@@ -1,4 +1,4 @@
-"""Samples of lm-evaluation-harness (EleutherAI): `samples_TASK_TIME.jsonl` beside `results_TIME.json`."""
+"""Samples of lm-evaluation-harness (EleutherAI): `samples_TASK_TIME.jsonl`, next to `results_TIME.json`."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ def read(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Log]:
     """
     task, time = path.stem.removeprefix("samples_")[: -_TIME - 1], path.stem[-_TIME:]
     scores: dict[str, dict[str, float | None]] = {}
-    known: dict[str, tuple[str, Mapping[str, str]]] = {}
+    asked: dict[str, str] = {}
+    labels: dict[str, Mapping[str, str]] = {}
     for number, row in enumerate(rows, 1):
         doc = str(row["doc_id"])
-        known[doc] = str(row.get("doc_hash") or digest_of(row.get("doc"))), facts_of(row.get("doc"))
+        asked[doc] = str(row.get("doc_hash") or digest_of(row.get("doc")))
+        labels[doc] = facts_of(row.get("doc"))
         for metric in row.get("metrics") or ():
             value = row.get(metric)
             if isinstance(value, bool | int | float):  # others are parts of a statistic of all samples
                 name = f"{metric},{row['filter']}" if row.get("filter") else str(metric)
                 scores.setdefault(doc, {})[name] = score_of(value, f"{path}:{number}: {name}")
-    samples = tuple(LoggedSample(doc, 1, *known[doc][:1], scores.get(doc, {}), labels=known[doc][1]) for doc in known)
+    samples = tuple(LoggedSample(doc, 1, asked[doc], scores.get(doc, {}), labels=labels[doc]) for doc in asked)
     yield Log(str(path), "lm-evaluation-harness", task, _model(path, time), samples)
 
 
 def _model(path: Path, time: str) -> str:
-    """Return the name of the model, from the results beside the samples; else that of their folder."""
+    """Return the name of the model, from the results next to the samples; else that of their folder."""
     results = path.with_name(f"results_{time}.json")
     try:
         found = json.loads(results.read_text(encoding="utf-8"))

@@ -25,7 +25,6 @@ def read(path: Path) -> Iterator[Log]:
     DataError
         The log is damaged, did not finish, or has no scores that are numbers.
     """
-    _check_size(path)
     try:
         reader = import_module("inspect_ai.log")
     except ImportError:
@@ -74,11 +73,16 @@ def _sample(path: Path, summary: Any) -> LoggedSample:
     )
 
 
-def _check_size(path: Path) -> None:
-    """Refuse an archive whose summaries unpack to more than a log holds."""
-    if not zipfile.is_zipfile(path):
-        return
+def is_archive(path: Path) -> bool:
+    """Return whether a ZIP archive has the form of a log.
+
+    Raises
+    ------
+    DataError
+        Its summaries unpack to more than a log holds.
+    """
     with zipfile.ZipFile(path) as archive:
-        size = sum(one.file_size for one in archive.infolist() if not one.filename.startswith("samples/"))
-    if size > _MOST_BYTES:
+        sizes = {one.filename: one.file_size for one in archive.infolist() if not one.filename.startswith("samples/")}
+    if (size := sum(sizes.values())) > _MOST_BYTES:
         raise DataError(f"{path}: it unpacks to {size >> 30} GiB of summaries: more than a log of Inspect holds")
+    return not sizes.keys().isdisjoint(("header.json", "_journal/start.json"))

@@ -30,8 +30,7 @@ def _grouped(path: Path, tool: str, rows: Iterable[tuple[str, str, LoggedSample]
 
 def read_promptfoo(path: Path, log: Row) -> Iterator[Log]:
     """Read the output of promptfoo: each provider is a model, and with several prompts each pair of them."""
-    results = log["results"]
-    rows: Sequence[Row] = results["results"] if isinstance(results, Mapping) else results
+    rows: Sequence[Row] = log["results"]["results"]
     prompts = {_prompt(row) for row in rows}
     epochs: dict[tuple[object, ...], int] = {}
 
@@ -51,29 +50,23 @@ def read_promptfoo(path: Path, log: Row) -> Iterator[Log]:
         seconds = row["latencyMs"] / 1000 if row.get("latencyMs") is not None else None
         numbers = costs_of(input_tokens=usage.get("prompt"), output_tokens=usage.get("completion"), seconds=seconds,
                            dollars=row.get("cost"))  # fmt: skip
-        asked = digest_of(variables)
-        return (
-            "tests",
-            model,
-            LoggedSample(identity, epochs[model, identity], asked, scores, numbers, facts_of(variables)),
-        )
+        epoch, asked, facts = epochs[model, identity], digest_of(variables), facts_of(variables)
+        return "tests", model, LoggedSample(identity, epoch, asked, scores, numbers, facts)
 
     return _grouped(path, "promptfoo", (sampled(number, row) for number, row in enumerate(rows, 1)))
 
 
 def _prompt(row: Row) -> str:
     prompt = row.get("prompt") or {}
-    return (
-        str(prompt.get("label") or prompt.get("raw") or row.get("promptIdx", ""))
-        if isinstance(prompt, Mapping)
-        else str(prompt)
-    )
+    if isinstance(prompt, str):
+        return prompt
+    return str(prompt.get("label") or prompt.get("raw") or row.get("promptIdx", ""))
 
 
 def read_helm(path: Path, rows: Sequence[Row]) -> Iterator[Log]:
     """Read HELM's statistics of instances; the model and what was asked stand in other files of the folder."""
-    spec = _beside(path, "run_spec.json")
-    states = (_beside(path, "scenario_state.json") or {}).get("request_states") or ()
+    spec = _next_to(path, "run_spec.json")
+    states = _next_to(path, "scenario_state.json").get("request_states") or ()
     asked = {state["instance"]["id"]: state["instance"]["input"] for state in states}
     name = str(spec.get("name") or path.parent.name)
     model = str((spec.get("adapter_spec") or {}).get("model") or name)
@@ -91,7 +84,7 @@ def read_helm(path: Path, rows: Sequence[Row]) -> Iterator[Log]:
     return _grouped(path, "HELM", map(sampled, rows))
 
 
-def _beside(path: Path, name: str) -> Row:
+def _next_to(path: Path, name: str) -> Row:
     file = path.with_name(name)
     try:
         found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}

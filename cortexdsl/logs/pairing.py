@@ -27,7 +27,7 @@ class PairedLogs:
     Attributes
     ----------
     frame : DataFrame
-        `dataset, cell, replicate, question_id, score`, costs that all samples have, and `cluster` if it was asked for.
+        `dataset, cell, replicate, question_id, score`, the costs that are known, and `cluster` if it was asked for.
     notes : tuple of str
         Sentences: how many questions were paired, and which were not.
     """

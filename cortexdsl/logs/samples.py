@@ -11,11 +11,11 @@ from typing import Any
 
 from cortexdsl.core import EMPTY
 from cortexdsl.errors import DataError
+from cortexdsl.stats.tables.score_table import TRUTH
 
 LETTERS: Mapping[str, float] = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Grades of Inspect and of judges that copy it: correct, partial, incorrect, no answer."""
-WORDS: Mapping[str, float] = {"pass": 1.0, "fail": 0.0, "true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0,
-                              "correct": 1.0, "incorrect": 0.0}  # fmt: skip
+WORDS: Mapping[str, float] = {**TRUTH, "pass": 1.0, "fail": 0.0, "correct": 1.0, "incorrect": 0.0}
 
 
 @dataclass(frozen=True, slots=True)

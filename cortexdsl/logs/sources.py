@@ -15,9 +15,9 @@ from cortexdsl.logs.samples import Log
 
 _MOST_BYTES = 4 << 30
 """Of a file of JSON, which is read whole."""
-_BESIDE = ("run_spec.json", "scenario_state.json", "scenario.json", "stats.json", "per_instance_stats_slim.json",
+_COMPANIONS = ("run_spec.json", "scenario_state.json", "scenario.json", "stats.json", "per_instance_stats_slim.json",
            "manifest.json", "logs.json")  # fmt: skip
-"""Files that tools write beside their logs."""
+"""Files that tools write next to their logs, and that hold no samples."""
 KNOWN = (
     "Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl), Every Eval Ever (*_samples.jsonl), promptfoo, "
     "HELM (per_instance_stats.json), MALLM, MASLab"
@@ -56,7 +56,7 @@ def _files(text: str) -> Sequence[Path]:
     """Return the files that an argument means, in the order of their names."""
     path = Path(text)
     if path.is_dir():
-        found = sorted(each for each in path.rglob("*") if each.is_file() and is_log(each) and not _is_beside(each))
+        found = sorted(each for each in path.rglob("*") if each.is_file() and is_log(each) and not _is_companion(each))
         if not found:
             raise DataError(f"{path}: no log in this folder\n    known are logs of {KNOWN}")
         return found
@@ -65,22 +65,20 @@ def _files(text: str) -> Sequence[Path]:
     matches = sorted(Path(path.anchor).glob(text.removeprefix(path.anchor)))
     if not matches:
         raise DataError(f"{text}: there is no such file or folder")
-    return [file for match in matches for file in _files(str(match)) if not _is_beside(file)]
+    return [file for match in matches for file in _files(str(match)) if not _is_companion(file)]
 
 
-def _is_beside(path: Path) -> bool:
-    is_summary = path.name.startswith("results_") and any(
-        path.parent.glob(f"samples_*{path.stem.removeprefix('results_')}.jsonl")
-    )
-    return path.name in _BESIDE or is_summary or path.with_name(f"{path.stem}_samples.jsonl").is_file()
+def _is_companion(path: Path) -> bool:
+    """Return whether a file only says more about the log next to it."""
+    time = path.stem.removeprefix("results_")  # of lm-evaluation-harness
+    is_summary = time != path.stem and any(path.parent.glob(f"samples_*{time}.jsonl"))
+    return path.name in _COMPANIONS or is_summary or path.with_name(f"{path.stem}_samples.jsonl").is_file()
 
 
 def _read(path: Path) -> Iterator[Log]:
     """Recognise a file, and read it."""
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            names = set(archive.namelist())
-        if not names & {"header.json", "_journal/start.json"}:
+        if not inspect_ai.is_archive(path):
             raise DataError(f"{path}: this archive does not hold a log of Inspect\n    known are logs of {KNOWN}")
         yield from inspect_ai.read(path)
         return
