@@ -17,7 +17,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from cortexdsl.display.console import draw
-from cortexdsl.display.launch import block_signals, store_command, workflow_folder
+from cortexdsl.display.launch import block_signals, store_command, wait_for_line, workflow_folder
 from cortexdsl.display.progress import LOOK_EVERY, RunProgress, WatchedRun, expected_in, layout_in, trainings
 from cortexdsl.display.wording import (
     has_many_datasets,
@@ -98,7 +98,7 @@ def _ask_permission(requests: Sequence[PermissionRequest], trusted: Sequence[str
         print(f"{request.file}: this is more than to ask models of known providers:", file=sys.stderr)
         print("\n".join(request.lines()), file=sys.stderr)
         print("permit it, now and later? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        if wait_for_line().strip().lower() not in ("y", "yes"):
             raise InputError(f"{request.file}: not permitted; nothing was run")
         remember(request)
     permit(requests)

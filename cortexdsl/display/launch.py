@@ -7,6 +7,7 @@ has started: no earlier step needs a cleanup.
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import signal
 import sys
@@ -47,6 +48,24 @@ def end_on_signals() -> None:
 def block_signals() -> None:
     """Have these signals wait until `end_on_signals`, also if this process becomes another program meanwhile."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+
+
+def wait_for_line() -> str:
+    """Return the next line of standard input; a signal at any moment of the wait ends the process.
+
+    Python runs a handler between two of its instructions, so that a signal just before the call that reads would wait
+    with it for the user. The interpreter writes to the wake-up pipe at once, and `select` sees that.
+    """
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    previous = signal.set_wakeup_fd(wakes)
+    try:
+        select.select([sys.stdin, woken], (), ())
+        return sys.stdin.readline()
+    finally:
+        signal.set_wakeup_fd(previous)
+        os.close(woken)
+        os.close(wakes)
 
 
 def _end(number: int, frame: object) -> NoReturn:

@@ -116,5 +116,5 @@ def test_the_search_finds_a_page_by_what_a_user_types(site: str, new_page: Calla
     """The index of the search is part of the site and needs no server."""
     page = new_page(viewport={"width": 1280, "height": 900})
     page.goto(f"{site}/search.html?q=anthropic")
-    page.locator("#search-results").get_by_role("link", name="Use Anthropic models").first.click()
-    assert page.url.split("?")[0].endswith("use-anthropic.html")
+    page.locator("#search-results").get_by_role("link", name="Hosted APIs").first.click()
+    assert page.url.split("?")[0].endswith("providers.html")

@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,15 @@ from tests.jobs.experiment import SPEC, write_spec
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED = b"stopped before the first job"
+
+
+@pytest.fixture(autouse=True)
+def _children_hear_signals() -> Iterator[None]:
+    """Signals that this process ignores, as under `nohup`, would be ignored by its children, and so by the run."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", SIGNALS)

@@ -309,9 +309,17 @@ def arguments(*words: str) -> argparse.Namespace:
     return parsed
 
 
+NOTHING = os.open(os.devnull, os.O_RDONLY)
+
+
 class Terminal(io.StringIO):
+    """A terminal on which the answer was typed already: the place where it waits for input is always ready."""
+
     def isatty(self) -> bool:
         return True
+
+    def fileno(self) -> int:
+        return NOTHING
 
 
 @pytest.fixture
