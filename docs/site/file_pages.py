@@ -110,7 +110,7 @@ def _of_records() -> Iterator[str]:
     )
     yield UNPACK
     yield _section(
-        "A choice", one[core.RoleChoice], "A [choice](../language/step.md#who-speaks-who-stays) fills a role."
+        "A choice", one[core.RoleChoice], "A [choice](../language/protocol.md#who-speaks-who-stays) fills a role."
     )
     yield _section("A confidence", one[core.Measured], "Of an answer, or of a debate.")
     yield _section("A call that measures", one[core.ProbeCall])

@@ -29,8 +29,8 @@ RECORDS: Mapping[str, Mapping[str, str]] = {
         "choices": "only if there are any: the [roles that were filled](#a-choice) during the debate",
         "wording": "only if prompts have [variants](../language/controls.md#wordings-of-a-prompt): the number of the "
         "variant, from 1",
-        "step_models": "only if steps have [models of their own](../language/step.md#a-step): `model`, `model_entry`, "
-        "`parameters` and `tokens` of each of these steps",
+        "step_models": "only if steps have [models of their own](../language/protocol.md#a-step): `model`, "
+        "`model_entry`, `parameters` and `tokens` of each of these steps",
         "standing": "only if a debater was silent in some round. One list for each round: the numbers of the turns "
         "with the current answers of the debaters. A silent debater keeps its last answer",
         "confidence": "only if the method says [how to determine it](../language/confidence.md#confidence-of-a-debate) "
@@ -54,12 +54,12 @@ RECORDS: Mapping[str, Mapping[str, str]] = {
         "round": "the round; 0 is the opening. A step between two rounds, such as a review, belongs to the later one",
         "step": "name of the step in the protocol",
         "reads": "what was read from the reply: `answer`, `review`, `verdict`, `summary`, `selection`, `comment`, "
-        "`similarity` or `choice`. A [belief](../language/step.md#reads) is an `answer`",
+        "`similarity` or `choice`. A [belief](../language/protocol.md#reads) is an `answer`",
         "speaker": "name of an agent",
         "about": "what a review or summary is for: an agent, or a group such as `group 2`",
         "heard": "the turns of other agents in its prompt",
-        "recalled": "the turns that the speaker was reminded of ([`own`](../language/step.md#own)): its own and, with "
-        "`own: history`, what it was shown before",
+        "recalled": "the turns that the speaker was reminded of ([`own`](../language/protocol.md#own)): its own and, "
+        "with `own: history`, what it was shown before",
         "text": "the reply, without the reasoning of the model",
         "answer": "what was read, in canonical form",
         "unparsed": "why nothing could be read; null if something was",
@@ -74,8 +74,9 @@ RECORDS: Mapping[str, Mapping[str, str]] = {
         "reasoning_tokens": "only if present: its tokens",
         "ended": "only if the model did not end the reply itself: the reason of the server. `length`: the reply was "
         "cut at its limit",
-        "beside": 'only if the step [reads several things](../language/step.md#reads): the others, as in `{"verdict": '
-        '"agree"}`; null if one could not be read. A belief is a text: a JSON object with a probability of each answer',
+        "beside": "only if the step [reads several things](../language/protocol.md#reads): the others, as in "
+        '`{"verdict": "agree"}`; null if one could not be read. '
+        "A belief is a text: a JSON object with a probability of each answer",
         "measured": "only if the method [measures confidences](../language/confidence.md#confidence-of-an-answer): "
         "[how](#a-confidence)",
         "placebos": "only if the prompt showed a [placebo](../language/controls.md#placebos): "
@@ -87,8 +88,9 @@ RECORDS: Mapping[str, Mapping[str, str]] = {
         "speakers": "the agents of the rows",
         "listeners": "the agents of the columns",
         "weight": "matrix `[speaker][listener]` of edge weights, for steps with "
-        "[`sparse` or `where`](../language/step.md#hears); null for all other steps. One weight is null if the edge is "
-        "impossible: from an agent to itself, from one whose last reply was empty, or outside the graph of `within`",
+        "[`sparse` or `where`](../language/protocol.md#hears); null for all other steps. One weight is null if "
+        "the edge is impossible: from an agent to itself, from one whose last reply was empty, or outside the graph "
+        "of `within`",
         "heard": "matrix `[speaker][listener]`: whether the listener was shown words of the speaker",
         "factors": "what the weight was computed from, by [name](../language/expressions.md#expressions): a number for "
         "each speaker (such as `credibility`), or a matrix (such as `similarity`)",

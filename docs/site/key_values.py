@@ -66,7 +66,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "keep": Values(
-        "language/step.md#keep",
+        "language/protocol.md#keep",
         {
             "`mean`": "keep weights that are at least the mean. In `choose` it is the mean of the candidates. In "
             "`sparse` each listener has its own mean, of its edges.",
@@ -127,9 +127,9 @@ VALUES: Mapping[str, Values] = {
             "`apo_down`": "`apo_down` of TRL.",
         },
     ),
-    "within": Values("language/step.md#hears", {"`everyone`": "the edges between all debaters."}),
+    "within": Values("language/protocol.md#hears", {"`everyone`": "the edges between all debaters."}),
     "prompt": Values(
-        "language/step.md#prompt",
+        "language/protocol.md#prompt",
         {
             "text": "`FILE`: this template, for all agents.",
             "list (text or [say](#say))": "`[FILE, FILE]`: the first agent gets the first template, the second agent "
@@ -139,7 +139,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "hears": Values(
-        "language/step.md#hears",
+        "language/protocol.md#hears",
         {
             "`nobody`": "hear nobody.",
             "`everyone`": "hear all other debaters.",
@@ -147,17 +147,18 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "tells": Values(
-        "language/step.md#tells",
+        "language/protocol.md#tells",
         {
             "`latest`": "what each heard agent said last: an answer, a summary or a comment.",
             "`history`": "all answers, summaries and comments of the heard agents, in the order of speaking.",
             "`by_answer`": "as `latest`, grouped by answer.",
-            "`about_me`": "the latest turns about the listener.",
-            "`evidence`": "the passages that the heard agents selected.",
+            "`about_me`": "the latest turns about the listener. In a step with `each: edge`, `listener` or `group`: "
+            "about the agent or group that the call is for.",
+            "`evidence`": "the passages that the listener selected last; all passages if it never selects.",
         },
     ),
     "own": Values(
-        "language/step.md#own",
+        "language/protocol.md#own",
         {
             "`none`": "nothing that the speaker said before.",
             "`latest`": "the speaker's last words.",
@@ -165,7 +166,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "each": Values(
-        "language/step.md#each",
+        "language/protocol.md#each",
         {
             "`speaker`": "one call for each speaker.",
             "`edge`": "one call for each agent that the speaker hears.",
@@ -176,7 +177,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "reads": Values(
-        "language/step.md#reads",
+        "language/protocol.md#reads",
         {
             "`answer`": "an answer and its confidence.",
             "`belief`": "an answer, and probabilities of all answers that may be right.",
@@ -216,7 +217,7 @@ MORE: Mapping[tuple[str, str], str] = {
     ("ModelText", "drop"): "providers.md#parameters-that-a-provider-does-not-take",
     ("TrainText", "samples"): "training.md#guided-replies-and-pairs",
     ("VoteText", "fallback"): "language/protocol.md#the-decision",
-    ("protocol", "participation"): "language/names.md#names-of-agents",
+    ("protocol", "participation"): "reference/keys/expressions.md#names-of-agents",
     ("protocol", "similarity"): "language/protocol.md#similarity",
     ("spec", "extends"): "language.md#specs-that-build-on-others",
     ("spec", "hypotheses"): "statistics.md",
@@ -224,31 +225,31 @@ MORE: Mapping[tuple[str, str], str] = {
 """The page and heading that explain a key, relative to `docs/`, by form and key."""
 
 PAGES: Mapping[str, str] = {
-    "AgentText": "language/models.md#agents-and-teams",
-    "AnalysisText": "language.md#analysis",
+    "AgentText": "language.md#models-and-agents",
+    "AnalysisText": "language.md#families",
     "BatchSettingsText": "spending.md#batches",
-    "ChooseText": "language/step.md#who-speaks-who-stays",
+    "ChooseText": "language/protocol.md#who-speaks-who-stays",
     "DatasetText": "datasets.md",
     "DeferText": "language/confidence.md#hand-questions-on",
     "ExpectedText": "power.md",
-    "FamilyText": "language/methods.md#families",
+    "FamilyText": "language.md#families",
     "JudgeText": "metrics.md#judged-answers",
     "KnowledgeText": "knowledge.md",
     "LimitsText": "language.md#limits",
     "MatchText": "language/controls.md#matched-budgets",
-    "MethodText": "language/methods.md#a-method",
-    "ModelText": "language/models.md#a-model",
+    "MethodText": "language.md#methods",
+    "ModelText": "language.md#models-and-agents",
     "OptimiserText": "training.md",
     "PriceText": "spending.md#prices",
     "RateText": "spending.md#how-fast-rates",
     "ServerText": "servers.md",
-    "StepText": "language/step.md#a-step",
+    "StepText": "language/protocol.md#a-step",
     "StoppingText": "language.md#stopping",
     "ToolText": "tools.md",
     "TrainText": "training.md",
-    "VaryText": "language/methods.md#grids",
+    "VaryText": "language.md#grids",
     "WhatifText": "whatif.md",
     "protocol": "language/protocol.md",
-    "spec": "language.md#a-spec",
+    "spec": "language.md",
 }
 """The page and heading that explain a form, relative to `docs/`."""

@@ -107,7 +107,7 @@ def protocols_index(pages: Mapping[str, DrawingPage]) -> str:
         'answers of all debaters are equal, and `agreed` if the latest verdicts are all "agree".\n'
         "- `choose` decides during the debate which agents have a role. For example, `{choose: debater, where: "
         "chosen >= 0.5}` keeps the debaters that at least half of the latest choices named. "
-        "[Names](../language/names.md) such as `chosen` and `differs` have a page of their own.\n"
+        "[Names](keys/expressions.md) such as `chosen` and `differs` have a page of their own.\n"
         "- `who hears whom` has a line for each turn. Round 0 is the opening, which some papers call round 1. A round "
         "ends when the debaters have answered, so steps after their last answers have a new number. `8 agent-1, hears "
         "5 6 7, own 0 4` means: in turn 8, agent-1 speaks. The prompt shows turns 5, 6 and 7 of others, and turns 0 "

@@ -22,6 +22,7 @@ from key_pages import KEY_PAGES, LIST, page_of
 from key_values import MORE, PAGES, SPELLINGS, VALUES
 from markdown_tables import table
 from metrics_page import metrics_page
+from name_pages import name_page
 from protocol_pages import protocol_pages
 
 from cortexdsl.language.grammar.experiment import json_schema
@@ -423,7 +424,8 @@ def keys_index() -> str:
         "[The language](../language.md) explains how the keys work together.",
         "- You have a key: see [keys by name](keys/names.md).\n"
         "- You write a spec: begin with [the keys of a spec](keys/spec.md), and follow the links.\n"
-        "- You write a protocol: begin with [the keys of a protocol](keys/protocol.md).",
+        "- You write a protocol: begin with [the keys of a protocol](keys/protocol.md). The "
+        "[names in expressions](keys/expressions.md) have a page of their own.",
         "## How to read the tables",
         "- A spec needs `models`, `agents`, `methods`, and either `dataset` or `datasets`. A file that the spec "
         "extends may contain them.\n"
@@ -460,6 +462,7 @@ def all_pages(root: Path) -> Mapping[str, str]:
     """All pages by their paths in `docs/reference/`, without `.md`."""
     return {
         **key_pages(root),
+        "keys/expressions": name_page(),
         **command_pages(),
         **protocol_pages(root / "docs"),
         **file_pages(),

@@ -28,8 +28,8 @@ QUESTIONS = (
     Question("Which variable holds the key of Anthropic?", (HOW_TO, "Use Anthropic models"), "ANTHROPIC_API_KEY"),
     Question(
         "What does peer_score mean?",
-        ("the language", "Names in expressions"),
-        "the mean score of the last reviews about it",
+        ("the language", "protocol"),
+        "the mean score of an agent",
     ),
     Question("How do I cite an experiment?", (HOW_TO, "Share, archive and cite an experiment"), "CITATION.cff"),
     Question("What exactly was a model asked?", (HOW_TO, "See exactly what a model was asked"), "cortexdsl show mine"),

@@ -130,5 +130,5 @@ def test_a_block_of_the_documents_is_accepted(
 def test_blocks_are_found() -> None:
     """Fenced and indented ones, of several pages."""
     pages = {where.partition(":")[0] for where, _ in blocks()}
-    named = ("language/models", "language/step", "prompts", "tools", "whatif", "training")
+    named = ("language", "language/protocol", "prompts", "tools", "whatif", "training")
     assert {f"docs/{name}.md" for name in named} <= pages

@@ -71,7 +71,7 @@ def anchor(heading: str) -> str:
 
 
 def test_links_into_documents_lead_to_a_section(repository: Path, documents: dict[Path, str]) -> None:
-    """`[...](language/names.md#names-of-agents)` needs a heading of that name there."""
+    """`[...](language/protocol.md#hears)` needs a heading of that name there."""
     wrong, seen = [], 0
     for path, text in documents.items():
         for file, section in LINK.findall(text):

@@ -17,6 +17,8 @@ import pytest
 from cortexdsl.cli.verbs import JOBS, VERBS
 from cortexdsl.core import Call, Image, Model, Turn, Usage
 from cortexdsl.core.metrics import ALIASES, CALIBRATION, METRICS
+from cortexdsl.expressions.names import ALIASES as EARLIER_NAMES
+from cortexdsl.expressions.names import OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, OF_TURN
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.protocol.loader import builtin_names
 from cortexdsl.models.call_log.records import call_record
@@ -28,7 +30,7 @@ PACKAGES = ("cortexdsl", "cortexdsl_tiny", "cortexdsl_train", "snakemake_logger_
 ENVIRONMENT = re.compile(r"environ(?:ment)?$")
 MODULES = (
     "command_pages", "errors_page", "environment_page", "file_pages", "file_values", "key_pages", "metrics_page",
-     "protocol_pages",
+     "name_pages", "protocol_pages",
     "reference_pages",
 )  # fmt: skip
 READS = ("get", "setdefault", "pop", "update")
@@ -155,6 +157,16 @@ def test_the_page_of_metrics_has_every_metric_alias_and_column(site: dict[str, M
     words = set(re.findall(r"`([a-z0-9_]+)`", page.metrics_page()))
     assert words >= {*ALIASES, *(metric.per for metric in METRICS.values() if metric.per)}
     assert words >= {metric.column for name, metric in METRICS.items() if page.form_of(name) not in page.NUMBERS}
+
+
+def test_the_page_of_names_has_every_name_of_expressions(site: dict[str, ModuleType]) -> None:
+    """By what they describe; older spellings are left out."""
+    page = site["name_pages"].name_page()
+    for of, names in {
+        "agents": OF_AGENT, "pairs": OF_PAIR, "the debate": OF_DEBATE, "answers": OF_ANSWER, "turns": OF_TURN,
+    }.items():  # fmt: skip
+        section = page.split(f"## Names of {of}\n")[1].split("\n## ")[0]
+        assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(names) - set(EARLIER_NAMES)
 
 
 def test_the_page_of_errors_has_every_class_and_every_kind_of_failure(site: dict[str, ModuleType]) -> None:

@@ -1,4 +1,4 @@
-"""Forms that docs/language/other-forms.md lists as "also accepted" mean the same as the documented ones."""
+"""Forms that docs/decisions/037-few-words.md lists as "also accepted" mean the same as the documented ones."""
 
 from __future__ import annotations
 
