@@ -245,7 +245,7 @@ SCORES: Mapping[str, str] = {
     "score@0, consensus@0, agent_score@0, score@1 ...": "the value after the opening (`@0`) and after each later round "
     "except the last, which is in `score`. `accuracy(full, round=0)` reads them",
     "cluster": "of the question: those of one [cluster](../statistics.md) belong together, such as by their passage",
-    "group": "of the question: its [group](../grading.md#averages-and-judges), such as a subject",
+    "group": "of the question: its [group](../grading.md#averages), such as a subject",
     "wording": "only if prompts have variants: which one was used",
     "asked": "only with [`rule: racing`](../early-stopping.md#stopping-early): the number of questions of the cell",
     "schema_version": "version of the format",

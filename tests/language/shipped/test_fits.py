@@ -1,4 +1,4 @@
-"""Methods of docs/fits.md that a spec holds: who is asked, who is heard, and what decides."""
+"""Methods of docs/benchmarks/fits.md that a spec holds: who is asked, who is heard, and what decides."""
 
 from __future__ import annotations
 
