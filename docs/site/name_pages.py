@@ -37,7 +37,7 @@ GROUPS = (
         "are the stated confidences. *Kept edges* are those along which agents really heard each other. `credibility` "
         "needs the `parameters` and the `tokens` of pre-training of each model, from its entry or as a "
         "[known model](../../providers.md#known-models); the "
-        "[scaling law](../../methods/cortexdebate.md#cortexdebate) is that of CortexDebate. An example of `chosen`: "
+        "[scaling law](../../methods/cortexdebate.md#the-weight) is that of CortexDebate. An example of `chosen`: "
         "three agents could choose ann, and two of them did, so it is 2/3.",
         OF_AGENT,
     ),

@@ -1,7 +1,7 @@
-"""The reference pages of protocols: an index that says how to read a drawing, and pages of drawings.
+"""The reference pages of protocols: an index that says how to read a drawing, and a page for each built-in protocol.
 
-The table of `docs/methods.md` links each protocol to its description. Protocols that are described on one page, or in
-one section of `docs/methods.md`, are also drawn on one page.
+What a page says is written in the file of the protocol: comments above `title` describe the method, and comments of
+settings say what their values do.
 """
 
 from __future__ import annotations
@@ -9,61 +9,23 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 
 from markdown_tables import table
 
 from cortexdsl.cli.verbs import run
-from cortexdsl.language.protocol.loader import load_protocol
+from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, builtin_names, load_protocol
 
-ROW = re.compile(r"^\| \[(?P<names>`[^\]]+`)\]\((?P<link>(?P<page>[^)#]*)#(?P<anchor>[^)]+))\) \|", re.MULTILINE)
-"""The first cell of a row in the table of methods: names of protocols, and a link to their description."""
 CALLS = re.compile(r"^calls: (\d+) at most", re.MULTILINE)
 """The line of a drawing with the largest number of calls."""
+SETTING = re.compile(r"^  (?P<name>\w+): (?P<default>.*?)(?:\s+# (?P<comment>.*))?$")
+"""A setting with its default, and perhaps a comment after it. Longer comments are above it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawingPage:
-    """A page of drawings.
-
-    Attributes
-    ----------
-    title : str
-        The title of the page or section that describes its protocols.
-    descriptions : dict
-        Its protocols, each with the link to its description, relative to `docs/`.
-    """
-
-    title: str
-    descriptions: dict[str, str] = field(default_factory=dict)
-
-
-def drawing_pages(docs: Path) -> Mapping[str, DrawingPage]:
-    """Return the pages of drawings by name, from the table of `docs/methods.md`."""
-    methods = (docs / "methods.md").read_text(encoding="utf-8")
-    pages: dict[str, DrawingPage] = {}
-    for row in ROW.finditer(methods):
-        if row["page"]:
-            title = (docs / row["page"]).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        else:
-            headings = re.findall(r"^## (.+)$", methods, re.MULTILINE)
-            title = next(heading for heading in headings if heading.lower().replace(" ", "-") == row["anchor"])
-        page = pages.setdefault(Path(row["page"]).stem or row["anchor"], DrawingPage(title))
-        link = row["link"] if row["page"] else f"methods.md{row['link']}"
-        page.descriptions.update(dict.fromkeys(re.findall(r"`([^`]+)`", row["names"]), link))
-    return pages
-
-
-def protocol_pages(docs: Path) -> Mapping[str, str]:
+def protocol_pages() -> Mapping[str, str]:
     """Return the pages of protocols by their paths in `docs/reference/`, without `.md`."""
-    pages = drawing_pages(docs)
-    return {
-        "protocols": protocols_index(pages),
-        **{f"protocols/{name}": drawings_page(page) for name, page in pages.items()},
-    }
+    return {"protocols": protocols_index(), **{f"protocols/{name}": protocol_page(name) for name in builtin_names()}}
 
 
 @cache
@@ -76,22 +38,49 @@ def drawing_of(protocol: str) -> str:
     return drawing.getvalue().strip()
 
 
-def title_of(protocol: str) -> str:
-    """Return the title of a built-in protocol."""
-    return str(load_protocol(protocol).node.plain().get("title", ""))
+def text_of(protocol: str) -> str:
+    """Return the file of a built-in protocol, comments included."""
+    return next(BUILTIN_FOLDER.glob(f"*/{protocol}.yaml")).read_text(encoding="utf-8")
 
 
-def protocols_index(pages: Mapping[str, DrawingPage]) -> str:
+def description_of(protocol: str) -> str:
+    """Return the comments above `title`, as Markdown whose links are relative to the page of the protocol.
+
+    Raises
+    ------
+    RuntimeError
+        There are none.
+    """
+    comments, _, _ = text_of(protocol).partition("title:")
+    if not comments:
+        raise RuntimeError(f"describe the method in comments at the head of {protocol}.yaml in cortexdsl/protocols")
+    lines = (line.removeprefix("#").removeprefix(" ") for line in comments.splitlines())
+    return "\n".join(lines).strip().replace("](docs/", "](../../")
+
+
+def settings_of(protocol: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the settings with their defaults and comments."""
+    block = re.search(r"^settings:\n((?: +.*\n)+)", text_of(protocol), re.MULTILINE)
+    above: list[str] = []
+    for line in block[1].splitlines() if block else ():
+        if line.startswith("  # "):
+            above.append(line.removeprefix("  # "))
+        elif setting := SETTING.match(line):
+            yield setting["name"], setting["default"], " ".join([*above, setting["comment"] or ""]).strip()
+            above = []
+
+
+def protocols_index() -> str:
     """Return the page that lists all protocols and says how to read their drawings."""
-    page_of = {protocol: name for name, page in pages.items() for protocol in page.descriptions}
     rows = (
-        (f"[`{name}`](protocols/{page_of[name]}.md#{name})", title_of(name), CALLS.findall(drawing_of(name))[0])
-        for name in sorted(page_of)
+        (f"[`{name}`](protocols/{name}.md)", load_protocol(name).text.title, CALLS.findall(drawing_of(name))[0])
+        for name in builtin_names()
     )
     parts = [
-        "# Every protocol, drawn",
-        "Each built-in protocol is drawn turn by turn, as `cortexdsl explain NAME` prints it, with default settings "
-        "and four agents. [Methods](../methods.md) says where each comes from and what differs from its paper.",
+        "# Every protocol",
+        "Each built-in protocol has a page: what it does, its settings, what its paper leaves open and how we chose, "
+        "and a drawing turn by turn, as `cortexdsl explain NAME` prints it with default settings and four agents. "
+        "[Methods](../methods.md) helps you choose.",
         table(("protocol", "title", "calls per question, at most"), rows),
         "## How to read a drawing",
         "- The first part is the method as it was resolved, in YAML: settings are filled in, and parts with their "
@@ -120,18 +109,19 @@ def protocols_index(pages: Mapping[str, DrawingPage]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def drawings_page(page: DrawingPage) -> str:
-    """Return the page that draws the protocols of a group."""
-    names = ", ".join(f"[`{name}`](#{name})" for name in page.descriptions)
+def protocol_page(name: str) -> str:
+    """Return the page of a protocol."""
+    text = load_protocol(name).text
+    rows = [(f"`{setting}`", f"`{default}`", comment) for setting, default, comment in settings_of(name)]
     parts = [
-        f"# Drawings: {page.title}",
-        f"This page draws these protocols turn by turn: {names}. "
-        "See [How to read a drawing](../protocols.md#how-to-read-a-drawing).",
+        f"# Protocol {name}",
+        f"{text.title}. Source: {text.source}.",
+        description_of(name),
+        "## Settings",
+        table(("setting", "default", "meaning"), rows) if rows else "There are none.",
+        "A spec may also give [roles](../../language.md#methods) other agents or models, and steps other prompts.",
+        "## The drawing",
+        "[How to read a drawing](../protocols.md#how-to-read-a-drawing).",
+        f"```text\n{drawing_of(name)}\n```",
     ]
-    for name, description in page.descriptions.items():
-        parts += [
-            f"## {name}",
-            f"{title_of(name)}. [Description and settings](../../{description}).",
-            f"```text\n{drawing_of(name)}\n```",
-        ]
     return "\n\n".join(parts) + "\n"

@@ -464,7 +464,7 @@ def all_pages(root: Path) -> Mapping[str, str]:
         **key_pages(root),
         "keys/expressions": name_page(),
         **command_pages(),
-        **protocol_pages(root / "docs"),
+        **protocol_pages(),
         **file_pages(),
         "datasets": dataset_page(),
         "metrics": metrics_page(),

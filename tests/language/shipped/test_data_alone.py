@@ -53,8 +53,10 @@ def _compares_protocol(sides: list[ast.expr]) -> bool:
 
 
 def test_no_method_needs_more_than_thirty_lines() -> None:
+    """Lines of comments describe the method and do not count."""
     lengths = {
-        path.stem: len(path.read_text(encoding="utf-8").splitlines()) for path in BUILTIN_FOLDER.glob("*/*.yaml")
+        path.stem: sum(not line.lstrip().startswith("#") for line in path.read_text(encoding="utf-8").splitlines())
+        for path in BUILTIN_FOLDER.glob("*/*.yaml")
     }
     assert {name: length for name, length in lengths.items() if length > 30} == {}
 
