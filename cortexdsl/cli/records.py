@@ -120,7 +120,7 @@ def _files(place: Path) -> list[Path]:
 def _prompts() -> Iterator[Callable[[Path, Debate], Prompts]]:
     """Yield a function that finds the prompts of a debate; it takes the file of the debate's record, too."""
     from cortexdsl.explorer.experiment import RecordedCalls  # late, as for `export`
-    from cortexdsl.export import prompts
+    from cortexdsl.export.source import prompts
 
     with closing(RecordedCalls()) as recorded:
 
@@ -168,7 +168,7 @@ RECORDS: dict[str, Callable[[Iterable[Record]], Iterator[dict[str, Any]]]] = {
     "edges": edge_rows,
 }
 FORMATS = ("csv", "parquet", "jsonl")
-PROGRAMS = ("inspect", "huggingface")
+PROGRAMS = ("inspect", "huggingface", "every-eval-ever")
 
 
 def add_export_arguments(parser: VerbParser) -> None:
@@ -176,7 +176,9 @@ def add_export_arguments(parser: VerbParser) -> None:
     parser.add("place", "an experiment, its results folder, a folder of debates, or one file", type=results_place)
     parser.add("--table", "the table to write (default: scores)", choices=["scores", *RECORDS], default="scores")
     parser.add("--format", "the format of the file (default: the ending of its name)", choices=FORMATS)
-    parser.add("--to", "write a folder: logs for Inspect, or a dataset with its card for the hub", choices=PROGRAMS)
+    parser.add(
+        "--to", "write a folder for another program: logs, a dataset with its card, or records", choices=PROGRAMS
+    )
     parser.add("--out", "the file, or with --to the folder, to write", type=Path, required=True, metavar="PATH")
 
 
@@ -208,8 +210,11 @@ def _publish_ledger(place: Path, target: Path) -> None:
 
 
 def _program(args: argparse.Namespace) -> int:
-    """Write the folder of another program: logs for Inspect, or a dataset for the hub."""
-    from cortexdsl.export import ExportSource, export_hub, export_inspect
+    """Write the folder of another program."""
+    from cortexdsl.export.every_eval_ever import export_every_eval_ever
+    from cortexdsl.export.hub import export_hub
+    from cortexdsl.export.inspect_logs import export_inspect
+    from cortexdsl.export.source import ExportSource
 
     if not Path(Layout(args.place.as_posix()).plan).is_file():
         raise InputError(f"{args.place}: --to takes the results of an experiment, a folder with plan.json")
@@ -221,6 +226,9 @@ def _program(args: argparse.Namespace) -> int:
     if args.to == "inspect":
         logs = export_inspect(args.place, args.out)
         print(f"{len(logs)} logs written to {args.out}; to see them: inspect view --log-dir {args.out}")
+    elif args.to == "every-eval-ever":
+        samples = export_every_eval_ever(args.place, args.out)
+        print(f"{counted(len(samples), 'cell')} written to {args.out}; to compare them: cortexdsl compare {args.out}")
     else:
         counts = export_hub(args.place, args.out)
         print(f"{', '.join(f'{count} {name}' for name, count in counts.items())} written to {args.out}")

@@ -17,6 +17,8 @@ from cortexdsl.logs.samples import Log, LoggedSample, costs_of, digest_of, facts
 from cortexdsl.tasks.replies import grade_rows
 
 Row = Mapping[str, Any]
+OWN_MODELS = "cortexdsl/"
+"""Begins the model of our own records of Every Eval Ever, which is a cell."""
 
 
 def _grouped(path: Path, tool: str, rows: Iterable[tuple[str, str, LoggedSample]]) -> Iterator[Log]:
@@ -104,9 +106,12 @@ def read_every_eval_ever(path: Path, rows: Iterable[Row]) -> Iterator[Log]:
         numbers = costs_of(input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens"),
                            seconds=None if latency is None else latency / 1000)  # fmt: skip
         asked = digest_of([row["input"].get("raw"), row["input"].get("reference")])
-        scores = {name: score_of(said.get("score"), f"{place}: score")}
-        sample = LoggedSample(str(row["sample_id"]), 1, asked, scores, numbers, facts_of(row.get("metadata")))
-        return str(row["evaluation_name"]), str(row["model_id"]), sample
+        scores, facts = {name: score_of(said.get("score"), f"{place}: score")}, facts_of(row.get("metadata"))
+        epoch = facts.pop("epoch", "1")
+        sample = LoggedSample(
+            str(row["sample_id"]), int(epoch) if epoch.isdecimal() else 1, asked, scores, numbers, facts
+        )
+        return str(row["evaluation_name"]), str(row["model_id"]).removeprefix(OWN_MODELS), sample
 
     return _grouped(path, "Every Eval Ever", (sampled(number, row) for number, row in enumerate(rows, 1)))
 

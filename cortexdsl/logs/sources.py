@@ -16,7 +16,7 @@ from cortexdsl.logs.samples import Log
 _MOST_BYTES = 4 << 30
 """Of a file of JSON, which is read whole."""
 _COMPANIONS = ("run_spec.json", "scenario_state.json", "scenario.json", "stats.json", "per_instance_stats_slim.json",
-           "manifest.json", "logs.json")  # fmt: skip
+           "manifest.json", "logs.json", "ledger.jsonl")  # fmt: skip
 """Files that tools write next to their logs, and that hold no samples."""
 KNOWN = (
     "Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl), Every Eval Ever (*_samples.jsonl), promptfoo, "

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cortexdsl.cli.verbs import run
-from cortexdsl.export import export_hub, export_inspect
+from cortexdsl.export.hub import export_hub
+from cortexdsl.export.inspect_logs import export_inspect
 from tests.results.made import write_scored
 
 

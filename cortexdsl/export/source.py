@@ -1,0 +1,99 @@
+"""A results folder to be exported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.core import Debate, Turn
+from cortexdsl.metrics.scores import read_rows
+from cortexdsl.models.call_log.folder import LogFolder
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.history import recorded_tasks
+from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.records import Record, read_debates
+from cortexdsl.tasks.task import Item
+
+
+@dataclass(frozen=True)
+class ExportSource:
+    """A results folder to be exported: debates with their questions, scores and the prompts of their calls."""
+
+    folder: Path
+
+    @cached_property
+    def plan(self) -> Mapping[str, Any]:
+        """The plan."""
+        return read_plan(Path(self.layout.plan))
+
+    @property
+    def layout(self) -> Layout:
+        """The paths of its files."""
+        return Layout(self.folder.as_posix())
+
+    @property
+    def created(self) -> datetime:
+        """The time of the plan: the same for each export of the same results."""
+        return datetime.fromtimestamp(int(Path(self.layout.plan).stat().st_mtime), UTC)
+
+    @cached_property
+    def _known(self) -> tuple[Mapping[tuple[str, str], Item], str]:
+        tasks, lacking = recorded_tasks(self.plan)
+        return {(label, item.question.id): item for label, task in tasks.items() for item in task.items}, lacking
+
+    @property
+    def items(self) -> Mapping[tuple[str, str], Item]:
+        """The known questions with their golds, by (dataset, question id)."""
+        return self._known[0]
+
+    @property
+    def lacking(self) -> str:
+        """Why questions and golds of some dataset are not known; empty if all are."""
+        return self._known[1]
+
+    @cached_property
+    def _scores(self) -> Mapping[tuple[str, ...], Mapping[str, Any]]:
+        path = Path(self.layout.table("scores"))
+        rows = read_rows(path) if path.is_file() else []
+        return {tuple(str(row[key]) for key in ("dataset", "cell", "replicate", "question_id")): row for row in rows}
+
+    def item(self, record: Record) -> Item | None:
+        """Return a debate's question with its golds, if they are known."""
+        return self.items.get((record.header.dataset, record.debate.question_id))
+
+    def score_at(self, *place: object) -> float | None:
+        """Return the score of the debate at a place of scores.csv: dataset, cell, replicate, question."""
+        value = str(self._scores.get(tuple(map(str, place)), {}).get("score") or "")
+        return float(value) if value else None
+
+    def shards(self, dataset: str, cell: Mapping[str, Any]) -> Iterator[tuple[list[Record], Mapping[str, Any]]]:
+        """Yield one cell's debates, shard by shard, with the calls that they name."""
+        for path in sorted(Path(self.layout.debates(dataset, str(cell["slug"]), "x")).parent.glob("*.jsonl")):
+            records = list(read_debates(path))
+            wanted = {turn.call for record in records for turn in record.debate.all_turns if turn.call}
+            yield records, self._calls(dataset, path.stem, wanted)
+
+    def _calls(self, dataset: str, shard: str, wanted: set[str]) -> Mapping[str, Any]:
+        """The calls that some debates name, by key; logs that were removed or archived give none."""
+        with closing(LogFolder(Path(self.layout.calls(dataset, shard)))) as logs:
+            logs.refresh()
+            calls = {key: logs.find(key, None, errors_again=False) for key in sorted(wanted)}
+        return {key: call for key, call in calls.items() if call is not None}
+
+
+def prompts(call: Mapping[str, Any] | None) -> Sequence[Mapping[str, str]]:
+    """Return the messages of a call as role and content; none if the call is not known."""
+    if call is None:
+        return []
+    return [{"role": str(one.get("role", "user")), "content": str(one["content"])} for one in call["messages"]]
+
+
+def spoken(stage: Debate) -> list[tuple[Turn, str]]:
+    """Return the turns of a stage, each with the name of its model."""
+    models = {number: model.model for number, model in stage.models_of_turns().items()}
+    return [(turn, models.get(turn.turn, "unknown")) for turn in stage.turns]
