@@ -122,17 +122,18 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "8 and 2": (8, 2) * 6,
     "3 of 15, 9 of 1": (15,) * 3 + (1,) * 9,
     "6 of 15, 18 of 1": (15,) * 6 + (1,) * 18,
+    "1 of 60, 10 of 5": (60,) + (5,) * 10,
     "Zipf, 15": tuple(max(1, round(60 / k)) for k in range(1, 16)),
     "Zipf, 30": tuple(max(1, round(60 / k)) for k in range(1, 31)),
 }
 
 
-def clustered(sizes: tuple[int, ...], lead: float, random: Generator) -> pd.DataFrame:
+def clustered(sizes: tuple[int, ...], replicates: int, lead: float, random: Generator) -> pd.DataFrame:
     """Two methods that differ by cluster, the first ahead by `lead` on average; accuracy of the second .55."""
     topic = np.repeat(np.arange(len(sizes)), sizes)
     base, own = random.uniform(-0.2, 0.2, len(sizes)), random.uniform(-0.15, 0.15, len(sizes))
     a, b = (0.55 + base + own + lead)[topic], (0.55 + base - own)[topic]
-    frame = table({"a": answers(random, a, 1), "b": answers(random, b, 1)})
+    frame = table({"a": answers(random, a, replicates), "b": answers(random, b, replicates)})
     return frame.assign(cluster=topic[frame["question_id"]])
 
 
@@ -204,14 +205,20 @@ def _cases() -> dict[str, Case]:
         )
     for name, sizes in SIZES.items():
         found |= {
-            f"clusters, {name}, difference": Case("accuracy(a) > accuracy(b)", 0.0, partial(clustered, sizes, 0.0)),
+            f"clusters, {name}, difference": Case("accuracy(a) > accuracy(b)", 0.0, partial(clustered, sizes, 1, 0.0)),
             f"clusters, {name}, margin": Case(
-                "accuracy(a) >= accuracy(b) - 0.05", -0.05, partial(clustered, sizes, -0.05)),
-            f"clusters, {name}, fixed value": Case("accuracy(b) > 0.55", 0.55, partial(clustered, sizes, 0.0)),
+                "accuracy(a) >= accuracy(b) - 0.05", -0.05, partial(clustered, sizes, 1, -0.05)),
+            f"clusters, {name}, fixed value": Case("accuracy(b) > 0.55", 0.55, partial(clustered, sizes, 1, 0.0)),
             f"clusters, {name}, ratio": Case(
-                "accuracy(a) >= 0.9 * accuracy(b)", 0.9, partial(clustered, sizes, -0.055)),
+                "accuracy(a) >= 0.9 * accuracy(b)", 0.9, partial(clustered, sizes, 1, -0.055)),
             f"clusters, {name}, tokens": Case("tokens(a) > tokens(b)", 0.0, partial(clustered_tokens, sizes)),
         }  # fmt: skip
+        for replicates in (3, 5):
+            make = partial(clustered, sizes, replicates, 0.0)
+            found |= {
+                f"clusters, {name}, difference, {replicates} replicates": Case("accuracy(a) > accuracy(b)", 0.0, make),
+                f"clusters, {name}, fixed value, {replicates} replicates": Case("accuracy(b) > 0.55", 0.55, make),
+            }
     for n in (20, 50, 100):
         for replicates in (1, 3, 5):
             at = f"{n} questions, {replicates} replicates"

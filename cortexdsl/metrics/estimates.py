@@ -40,7 +40,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.metrics.rows import MetricRow, RoundRow, columns_of
 from cortexdsl.metrics.scores import Row
 from cortexdsl.stats.inference.bootstrap import Resampled, bca
-from cortexdsl.stats.inference.outcomes import LEVEL, bias_reduction, few_units, satterthwaite, wilson
+from cortexdsl.stats.inference.outcomes import LEVEL, few_units, jackknife_factors, satterthwaite, wilson
 from cortexdsl.stats.tables.score_table import ALL, ScoreTable, metric_named, score_table
 from cortexdsl.stats.tables.selective import SCORE, confident_debates, linearised
 
@@ -141,7 +141,7 @@ def estimate(metric: Metric, parts: Sequence[Sums], seed: int, level: float = LE
 
 def _wilson(part: Sums, level: float) -> tuple[float, float]:
     p, units = part.estimate, part.informative
-    variance = float(bias_reduction(part.weights) @ part.influence[part.bottom > 0] ** 2)
+    variance = float(jackknife_factors(part.weights) @ part.influence[part.bottom > 0] ** 2)
     trials = float(units)
     single = units == part.questions and np.isin(part.top[part.bottom > 0], (0, 1)).all()
     if not single:  # where each unit is one yes or no, p says its variance

@@ -151,12 +151,15 @@ def test_on_no_dataset_is_the_opposite_on_every_one() -> None:
 
 
 def test_a_difference_of_differences_has_pseudo_questions_of_its_own_size() -> None:
-    """Six questions, each (1 - 0) - (0 - 0) = 1 of at most 2: a step of 10 / 8, half a pseudo-question of that."""
+    """Six questions, each (1 - 0) - (0 - 0) = 1 of at most 2: a step of 10 / 8, half a pseudo-question of that.
+
+    In steps the mean square, (6 / step^2 + .5) / 6.5, would be below the mean, 6 / step / 6.5, which is taken for it.
+    """
     one, zero = np.ones((1, 6)), np.zeros((1, 6))
     frame = long_table({"a": one, "b": zero, "c": zero, "d": zero})
     row = _row(frame, "score(a) - score(b) > score(c) - score(d)")
     step = (6 + 4) / (6 + 2)
-    t, score = 1 / np.sqrt(0.5 * (step / 6) ** 2), 6 / np.sqrt(6 + 0.5 * step**2) * 6.5 / 6
+    t, score = 1 / np.sqrt(0.5 * (step / 6) ** 2), 6.5 / np.sqrt(6 * step)
     p = 2 * max(stats.t.sf(t, 5.5), stats.norm.sf(score))
     assert (row["estimate"], row["p"]) == (pytest.approx(1), pytest.approx(p))
     assert row["test"] == "score (Tango)"

@@ -13,10 +13,10 @@ from cortexdsl.stats.inference.accuracies import score_tests
 from cortexdsl.stats.inference.bootstrap import bca, log_ratio, resample, studentised
 from cortexdsl.stats.inference.contrasts import contrast_outcomes, mean_outcome, ratio_outcome
 from cortexdsl.stats.inference.outcomes import (
-    bias_reduction,
     clopper_pearson,
     effective_trials,
     few_units,
+    jackknife_factors,
     satterthwaite,
     standard_error,
     wilson,
@@ -246,27 +246,24 @@ def test_the_score_test_of_averaged_answers_by_hand() -> None:
     assert np.isnan(mean_outcome(sample, 0, 0.0, seed=1).statistic)
 
 
-def test_unequal_clusters_are_cr2_by_hand() -> None:
-    """Weights .5, .3, .2: residuals squared over 1 - w; degrees of freedom 1 / (sum w^2 + sum over pairs of g w^2)."""
-    weights = np.array([0.5, 0.3, 0.2])
-    assert bias_reduction(weights) == pytest.approx([2, 1 / 0.7, 1.25])
-    pull = [0.25 / 0.5, 0.09 / 0.7, 0.04 / 0.8]
-    pairs = 2 * (pull[0] * pull[1] + pull[0] * pull[2] + pull[1] * pull[2])
-    assert satterthwaite(weights) == pytest.approx(1 / (0.38 + pairs))
-    assert satterthwaite(np.full(8, 1 / 8)) == pytest.approx(7), "equal clusters have one degree less than their number"
+def test_unequal_clusters_have_the_standard_error_of_the_jackknife() -> None:
+    """Leave out each cluster, and take the spread of the means that are left, around the mean of all."""
+    sizes = np.array([5, 3, 2])
     right = np.array([[1, 1, 0, 1, 0, 0, 1, 1, 1, 0]], dtype=float)
-    frame = long_table({"a": right}).assign(cluster=[0] * 5 + [1] * 3 + [2] * 2)
-    sample = units(score_table(frame), "score", ["a"])
-    residual = np.array([3 - 5 * 0.6, 2 - 3 * 0.6, 1 - 2 * 0.6]) / 10
-    expected = np.sqrt((residual**2 / (1 - weights)).sum())
+    cluster = np.repeat(np.arange(3), sizes)
+    sample = units(score_table(long_table({"a": right}).assign(cluster=cluster)), "score", ["a"])
+    left = np.array([right[0][cluster != out].mean() for out in range(3)])
+    expected = np.sqrt(2 / 3 * ((left - right.mean()) ** 2).sum())
     assert standard_error(sample, sample.parts.T)[0] == pytest.approx(expected)
+    assert jackknife_factors(np.array([0.5, 0.3, 0.2])) == pytest.approx(np.array([4, 1 / 0.49, 1 / 0.64]) * 2 / 3)
 
 
-def test_cr2_and_its_freedom_are_those_of_the_quadratic_form() -> None:
-    """With questions of variance 1 the mean of CR2 is the variance, and 2 mean^2 / variance its degrees of freedom."""
+def test_its_freedom_is_that_of_the_quadratic_form() -> None:
+    """With questions of variance 1: 2 mean^2 / variance; one less than the number of equal clusters."""
+    assert satterthwaite(np.full(8, 1 / 8)) == pytest.approx(7)
+    assert satterthwaite(np.ones(1)) == 0
     sizes = np.array([15, 15, 6, 2, 1, 1])
     weights = sizes / sizes.sum()
     centring = np.eye(6) - np.outer(weights, np.ones(6))
-    form = centring.T @ np.diag(bias_reduction(weights)) @ centring @ np.diag(weights)
-    assert np.trace(form) == pytest.approx(1)
+    form = centring.T @ np.diag(jackknife_factors(weights)) @ centring @ np.diag(weights)
     assert satterthwaite(weights) == pytest.approx(np.trace(form) ** 2 / np.trace(form @ form))

@@ -137,7 +137,10 @@ def score_tests_of_parts(parts: Floats, share: Floats, error: Floats, freedom: f
     estimate = parts.sum(axis=0)
     square = ((units / step) ** 2 * (parts**2).sum(axis=0) + 2 * ADDED) / count
     widened = np.sqrt(error**2 + 2 * ADDED * (step / units) ** 2)
-    return ScoreTests(estimate, widened, freedom, step, count, units * estimate / step / count, square)
+    mean = units * estimate / step / count
+    # Steps of -1, 0 and 1 have a mean square of at least their mean. Many small contrasts in one direction have less;
+    # the score would then rise where the null value comes nearer, and disagree with its interval.
+    return ScoreTests(estimate, widened, freedom, step, count, mean, np.maximum(square, np.abs(mean)))
 
 
 def contributions_of(sample: Units, weights: Floats) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from cortexdsl.core import Floats
-from cortexdsl.stats.inference.outcomes import LEVEL, bias_reduction, standard_error
+from cortexdsl.stats.inference.outcomes import LEVEL, jackknife_factors, standard_error
 from cortexdsl.stats.tables.units import Units
 
 DRAWS = 10_000
@@ -69,7 +69,7 @@ def resample(sample: Units, contributions: Floats, seed: int, draws: int = DRAWS
     strata = strata_of(sample)
     factor = np.empty(len(sample.share))
     for rows in strata:
-        factor[rows] = bias_reduction(sample.share[rows] / sample.share[rows].sum())
+        factor[rows] = jackknife_factors(sample.share[rows] / sample.share[rows].sum())
     square = factor[:, None] * centred**2
     for counts in resample_counts(sample, draws, seed):
         moved = counts @ centred

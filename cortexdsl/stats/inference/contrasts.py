@@ -12,9 +12,9 @@
 | other products and ratios of means | studentised bootstrap on logs |
 | numbers that are the same for every question | none, or certain if the plan fixes them |
 
-Units are questions or clusters throughout; clusters of different sizes get CR2 standard errors and Satterthwaite's
-degrees of freedom. The interval is the set of null values that the same test does not reject. The kind of data is that
-of the cells of a contrast, whatever other cells the table has.
+Units are questions or clusters throughout; clusters of different sizes get the jackknife's standard errors and
+Satterthwaite's degrees of freedom. The interval is the set of null values that the same test does not reject. The kind
+of data is that of the cells of a contrast, whatever other cells the table has.
 """
 
 from __future__ import annotations

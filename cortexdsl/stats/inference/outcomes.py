@@ -124,8 +124,9 @@ def few_units(trials: float, freedom: float, level: float = LEVEL) -> float:
 def standard_error(sample: Units, contributions: Floats) -> Floats:
     """Return standard errors of the sums of contributions, units independent within their datasets.
 
-    The squared residual of a unit is divided by 1 - w, where w is its share of its dataset's questions: without
-    clusters that is the factor n / (n - 1), with clusters the estimator CR2 for a mean.
+    The variance is that of the jackknife: how much the mean of each dataset moves when one unit is left out. Without
+    clusters that is the usual variance, with the factor n / (n - 1). With clusters of unequal size it is larger than
+    the estimator CR2, which is too small if questions of a cluster are alike (`benchmarks/statistics/thin.py`).
 
     Parameters
     ----------
@@ -137,34 +138,36 @@ def standard_error(sample: Units, contributions: Floats) -> Floats:
 
     References
     ----------
-    Bell and McCaffrey 2002, Survey Methodology 28:169; Pustejovsky and Tipton 2018, J Bus Econ Stat 36:672.
+    Bell and McCaffrey 2002, Survey Methodology 28:169 (where it is called CR3).
     """
     variance = np.zeros(contributions.shape[1])
     for stratum in range(len(sample.sizes)):
         rows = sample.stratum == stratum
         weights = sample.share[rows] / sample.share[rows].sum()
         residual = contributions[rows] - contributions[rows].sum(axis=0) * weights[:, None]
-        variance += bias_reduction(weights) @ residual**2
+        variance += jackknife_factors(weights) @ residual**2
     return np.asarray(np.sqrt(variance))
 
 
-def bias_reduction(weights: Floats) -> Floats:
-    """Return the factors 1 / (1 - w) of squared residuals (CR2); 1 for a unit that is alone.
+def jackknife_factors(weights: Floats) -> Floats:
+    """Return the factors (1 - 1 / n) / (1 - w)^2 of squared residuals; 1 for a unit that is alone.
 
     Parameters
     ----------
     weights : (units,) array
         Shares of the questions of one dataset; they sum to 1.
     """
-    return np.asarray(1 / np.where(weights < 1, 1 - weights, 1.0))
+    if len(weights) < 2:
+        return np.ones(len(weights))
+    return np.asarray((1 - 1 / len(weights)) / (1 - weights) ** 2)
 
 
 def satterthwaite(weights: Floats) -> float:
-    """Return the degrees of freedom of the CR2 variance of a mean: one less than the number of equal clusters.
+    """Return the degrees of freedom of the jackknife variance of a mean: one less than the number of equal clusters.
 
     For independent questions of equal variance, the variance estimate is a quadratic form with the matrix
-    B[i, j] = (g[i] g[j])^(1/2) (w[i] [i = j] - w[i] w[j]), g = 1 / (1 - w), and the degrees of freedom are
-    tr(B)^2 / tr(B^2) = 1 / (sum w^2 + (sum g w^2)^2 - sum g^2 w^4).
+    B[i, j] = (g[i] g[j])^(1/2) (w[i] [i = j] - w[i] w[j]), with g the factors, and the degrees of freedom are
+    tr(B)^2 / tr(B^2).
 
     Parameters
     ----------
@@ -177,8 +180,9 @@ def satterthwaite(weights: Floats) -> float:
     """
     if len(weights) < 2:
         return 0.0
-    pull = bias_reduction(weights) * weights**2
-    return float(1 / ((weights**2).sum() + pull.sum() ** 2 - (pull**2).sum()))
+    factors = jackknife_factors(weights)
+    own, pull = factors * weights * (1 - weights), factors * weights**2
+    return float(own.sum() ** 2 / ((own**2).sum() + pull.sum() ** 2 - (pull**2).sum()))
 
 
 def freedom_of(sample: Units, added: float = 0) -> float:
