@@ -18,7 +18,8 @@ from scipy import optimize, stats
 
 from cortexdsl.stats.inference.families import adjust
 from cortexdsl.stats.inference.rankings import critical_difference, rank_methods
-from cortexdsl.stats.planning.power import miller_questions, paired_difference
+from cortexdsl.stats.inference.roots import crossing
+from cortexdsl.stats.planning.power import POWER, paired_power
 
 FIGURES = Path(__file__).with_name("published_cortexdebate.yaml")
 OURS = "cortexdebate"
@@ -80,6 +81,11 @@ def row_of(*fields: object) -> None:
     print(f"| {' | '.join(map(str, fields))} |")
 
 
+def questions_for(difference: float, variance: float) -> float:
+    """Return the questions that show a difference at 80 % power (Miller 2024, arXiv 2411.00640, Eq. 9)."""
+    return float((stats.norm.isf(0.025) + stats.norm.isf(1 - POWER)) ** 2 * variance / difference**2)
+
+
 def main() -> None:
     figures = yaml.safe_load(FIGURES.read_text("utf-8"))
     found = pairs(figures)
@@ -106,8 +112,9 @@ def main() -> None:
     head("What 100 questions can show", "discordance", "smallest difference at 80 % power",
          "questions for 2.33 points", "for 5.33 points")  # fmt: skip
     for share in SHARES:
-        needed = [f"{miller_questions(d, share - d**2):,.0f}" for d in (0.0233, 0.0533)]
-        row_of(f"{share:.0%}", f"{100 * paired_difference(100, share):.1f}", *needed)
+        needed = [f"{questions_for(d, share - d**2):,.0f}" for d in (0.0233, 0.0533)]
+        smallest = crossing(lambda lead, share=share: paired_power(100, share, lead) - POWER, 1e-6, share, 1e-5)
+        row_of(f"{share:.0%}", f"{100 * smallest:.1f}", *needed)
 
     spread = np.array(list(figures["variance"].values())) * 1.5
     accuracies = np.array(list(figures["accuracy"].values())) / 100

@@ -16,33 +16,8 @@ from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.accuracies import ADDED, null_variance, score_tests_of_parts
 from cortexdsl.stats.inference.outcomes import quantile
 from cortexdsl.stats.inference.paired import MOST_QUESTIONS, Paired
-from cortexdsl.stats.inference.roots import crossing
 
 POWER, ALPHA = 0.8, 0.05
-
-
-def miller_questions(
-    difference: float, between: float, within: tuple[float, float] = (0.0, 0.0), replicates: tuple[int, int] = (1, 1),
-    alpha: float = ALPHA, power: float = POWER,
-) -> float:  # fmt: skip
-    """Return the number of questions that shows a difference.
-
-    Parameters
-    ----------
-    difference : float
-    between : float
-        Variance over questions of the difference of the two methods' expected scores (omega squared).
-    within : (float, float)
-        Mean variance of a score within a question (sigma squared), for each method.
-    replicates : (int, int)
-
-    References
-    ----------
-    Miller 2024, arXiv 2411.00640, Eq. 9: (z_(a/2) + z_b)^2 (w^2 + s_A^2 / K_A + s_B^2 / K_B) / d^2.
-    """
-    if difference == 0:
-        raise InputError("no number of questions shows a difference of 0")
-    return float(_deviates(alpha, power) ** 2 * _variance(between, within, replicates) / difference**2)
 
 
 def paired_power(questions: int, discordance: float, difference: float, alpha: float = ALPHA) -> float:
@@ -75,15 +50,6 @@ def paired_power(questions: int, discordance: float, difference: float, alpha: f
     win = (1 + difference / discordance) / 2
     reject = stats.binom.cdf(fewer, discordant, win) + stats.binom.cdf(fewer, discordant, 1 - win)
     return float((chance * np.where((fewer >= 0) & (discordant > 0), reject, 0)).sum())
-
-
-def paired_difference(questions: int, discordance: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """Return the smallest difference that one replicate shows with this power; NaN if none."""
-
-    def lacking(difference: float) -> float:
-        return paired_power(questions, discordance, difference, alpha) - power
-
-    return crossing(lacking, 1e-6, discordance, 1e-5)
 
 
 def normal_power(
@@ -133,14 +99,6 @@ def equivalence_power(
     if reach <= 0:
         return 0.0
     return float(stats.norm.cdf((reach - difference) / error) - stats.norm.cdf((-reach - difference) / error))
-
-
-def _deviates(alpha: float, power: float) -> float:
-    return float(stats.norm.isf(alpha / 2) + stats.norm.ppf(power))
-
-
-def _variance(between: float, within: tuple[float, float], replicates: tuple[int, int]) -> float:
-    return between + within[0] / replicates[0] + within[1] / replicates[1]
 
 
 RUNS = 2000
