@@ -24,10 +24,11 @@ def wrapped(text: str, first: int = 0, rest: int | None = None) -> list[str]:
     Parameters
     ----------
     text : str
+        A no-break space holds two words together, and is printed as a space.
     first, rest : int
         Spaces before the first line, and before the others; `rest` is `first` by default.
     """
-    return textwrap.wrap(
+    lines = textwrap.wrap(
         text,
         columns(),
         initial_indent=" " * first,
@@ -35,6 +36,7 @@ def wrapped(text: str, first: int = 0, rest: int | None = None) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: bool = True, indent: int = 0) -> Iterator[str]:

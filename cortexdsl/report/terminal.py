@@ -62,7 +62,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
             for notice in (left, history.notice, losses_line(data), unread_line(data), unmatched_line(data))
         ),
         (line for row in data.claims for line in answer_lines(answer(row, history.ledger), is_coloured=is_coloured)),
-        wrapped(" · ".join(provenance.facts(data))),
+        wrapped(" · ".join(fact.replace(" ", "\xa0") for fact in provenance.facts(data))),
         wrapped(provenance.built_in_line(data.plan)),
         _numbers(data),
         _differences(data, tests),
