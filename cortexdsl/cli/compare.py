@@ -11,20 +11,15 @@ from pathlib import Path
 import pandas as pd
 
 from cortexdsl.claims.cells import cells_of, find_cell
-from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
-from cortexdsl.cli.score_sources import ScoreSources, read_sources
+from cortexdsl.cli.score_sources import NEEDED, ScoreSources, declared_claims, read_sources, with_own_answers
 from cortexdsl.core import Family
 from cortexdsl.core.columns import column_metric, described_columns, is_share
 from cortexdsl.core.metrics import find_metric
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.numbers import THIN, counted
-from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.declaration import binding_changes
-from cortexdsl.plan.persistence.journal import read_journal
-from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, OmnibusRow, RankRow, rows_of
 from cortexdsl.report.phrasing.claims import answer
 from cortexdsl.report.phrasing.comparisons import (
@@ -44,9 +39,9 @@ from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, mi
 from cortexdsl.stats.inference.groups import changed_questions, equal_groups
 from cortexdsl.stats.inference.joint import omnibus_families
 from cortexdsl.stats.inference.rankings import rank_table
-from cortexdsl.stats.planning.planning import questions_needed
+from cortexdsl.stats.planning.planning import further_needed
 from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
-from cortexdsl.stats.tables.answers import answers_for, with_answers
+from cortexdsl.stats.tables.answers import with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of
 from cortexdsl.stats.verdicts import evaluate_claims
 from cortexdsl.text_layout import wrapped
@@ -100,11 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Claim]) -> int:
     """Compare the cells of one table, and test claims."""
-    table = found.table
-    if found.own is not None and not args.answers and any(needs_answers(claim) for claim in claims):
-        answers = answers_for(found.own)
-        check_files(Layout(found.own.parent.as_posix()), answers)
-        table = with_answers(table, answers) if answers else table
+    table = found.table if args.answers else with_own_answers(found, claims)
     arms = cells_of(table.cells)
     reference = find_cell(arms, args.to).cell if args.to else table.cells[0]
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
@@ -112,7 +103,12 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     metrics = tuple(dict.fromkeys(args.metric or ["score"]))
     comparisons = compare_families(table, families, metrics, args.seed, draws=args.draws)
     verdicts = evaluate_claims(
-        table, claims, args.seed, declared=_declared(args, found), correction=args.correction, draws=args.draws
+        table,
+        claims,
+        args.seed,
+        declared=declared_claims(found, args.claim),
+        correction=args.correction,
+        draws=args.draws,
     )
     if args.out:
         _write(args.out, comparisons)
@@ -124,8 +120,8 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     for note in found.notes:
         _print_wrapped(note)
     if args.claim:
-        needed = questions_needed(table, verdicts, arms, alpha=ALPHA, correction=args.correction)
-        for row in rows_of(verdicts.assign(questions_needed=needed), ClaimRow):
+        verdicts[list(NEEDED)] = further_needed(table, verdicts, arms, alpha=ALPHA, correction=args.correction)
+        for row in rows_of(verdicts, ClaimRow):
             print(*answer_lines(answer(row)), sep="\n")
         _print_wrapped(claims_decided(".05", len(claims), args.correction))
     _print_comparisons(comparisons, reference, several=len(table.datasets) > 1)
@@ -197,18 +193,6 @@ def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
             raise InputError(f"--most {text}: write COLUMN=NUMBER, such as tokens=16000") from None
     most = {cell: {**table.most.get(cell, {}), **bounds} for cell in table.cells}
     return table.with_most(most) if bounds else table
-
-
-def _declared(args: argparse.Namespace, found: ScoreSources) -> list[str] | None:
-    """Return those claims that were declared before the first call; None for a table without a history."""
-    if found.own is None:
-        return [] if found.has_logs else None
-    journal = read_journal(Layout(found.own.parent.as_posix()))
-    ledger = journal.ledger
-    if not ledger.entries and not ledger.faults:
-        return None
-    is_unsure = journal.faults or binding_changes(ledger.since)
-    return [] if is_unsure else [claim for claim in args.claim if " ".join(claim.split()) in ledger.claims]
 
 
 def _changes(table: ScoreTable, metric: str, cells: Sequence[str], reference: str) -> Iterator[str]:

@@ -9,14 +9,22 @@ from pathlib import Path
 
 import pandas as pd
 
+from cortexdsl.claims.meaning import needs_answers
+from cortexdsl.claims.values import Claim
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.jobs.arguments import warn_if_stopped
 from cortexdsl.logs.pairing import pair_logs
 from cortexdsl.logs.sources import is_log, read_logs
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.declaration import binding_changes
+from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.verification import check_files, check_own_files
+from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table, score_table
 from cortexdsl.symlinks import opened_results
+
+NEEDED = ("questions_needed", "replicates_needed")
+"""Columns of verdicts: what would decide an undecided claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +78,27 @@ def read_sources(sources: Sequence[str], *, score: str | None = None, cluster: s
     if len(tables) == 1:
         return ScoreSources(tables[0], paths[0] if paths else None, notes, bool(logs))
     return ScoreSources(_joined(tables, ", ".join(sources)), None, notes, bool(logs))
+
+
+def with_own_answers(found: ScoreSources, claims: Sequence[Claim]) -> ScoreTable:
+    """Return the scores, with the answers of the experiment that they are from if a claim needs them."""
+    if found.own is None or not any(needs_answers(claim) for claim in claims):
+        return found.table
+    answers = answers_for(found.own)
+    check_files(Layout(found.own.parent.as_posix()), answers)
+    return with_answers(found.table, answers) if answers else found.table
+
+
+def declared_claims(found: ScoreSources, claims: Sequence[str]) -> list[str] | None:
+    """Return those claims that were declared before the first call; None for a table without a history."""
+    if found.own is None:
+        return [] if found.has_logs else None
+    journal = read_journal(Layout(found.own.parent.as_posix()))
+    ledger = journal.ledger
+    if not ledger.entries and not ledger.faults:
+        return None
+    is_unsure = journal.faults or binding_changes(ledger.since)
+    return [] if is_unsure else [claim for claim in claims if " ".join(claim.split()) in ledger.claims]
 
 
 def _is_log(path: Path) -> bool:

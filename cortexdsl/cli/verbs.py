@@ -96,6 +96,7 @@ _OWN: dict[str, Verb] = {
     ),
     "view": Verb(RESULTS, "cortexdsl.cli.results", "look at debates in a browser"),
     "show": Verb(RESULTS, "cortexdsl.cli.records", "print debates turn by turn"),
+    "gate": Verb(RESULTS, "cortexdsl.cli.gate", "require claims, and end with a status for continuous integration"),
     "export": Verb(RESULTS, "cortexdsl.cli.records", "write scores and records to files for other programs"),
     "compare": Verb(FOREIGN, "cortexdsl.cli.compare", "compare the cells of any table of scores"),
     "grade": Verb(FOREIGN, "cortexdsl.cli.foreign", "read and grade replies from any program"),

@@ -175,6 +175,7 @@ class ClaimRow:
     null: str = ""
     leans: str = ""
     questions_needed: int | None = None
+    replicates_needed: int | None = None
     ci_low_simultaneous: float | None = None
     ci_high_simultaneous: float | None = None
     ledger: str = ""

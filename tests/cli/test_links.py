@@ -18,6 +18,7 @@ ARGUMENTS = {
     "status": [NAME], "pause": [NAME], "resume": [NAME], "limit": [NAME, "--calls", "5"],
     "report": [NAME], "ledger": [NAME], "verify": [NAME], "view": [NAME, "--static", "site"], "show": [NAME],
     "export": [NAME, "--out", "out.csv"], "compare": [FOLDER.as_posix(), "--to", "low"],
+    "gate": [FOLDER.as_posix(), "--undecided", "pass"],
     "whatif": ["specs/small.yaml", "--of", "high", "--without", "round"],
     "regrade": ["specs/small.yaml"], "replay": ["specs/small.yaml"],
 }  # fmt: skip

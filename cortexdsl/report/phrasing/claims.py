@@ -277,12 +277,13 @@ MOST_QUESTIONS = 20_000
 
 
 def _needed(row: ClaimRow) -> str:
-    """Say how many questions would decide, to two digits: the estimate behind it is not more precise."""
-    if row.verdict != "undecided" or row.questions_needed is None:
+    """Say what would decide, to two digits: the estimate behind it is not more precise."""
+    needed, what = row.questions_needed, "questions"
+    if needed is None:
+        needed, what = row.replicates_needed, "replicates of these questions"
+    if row.verdict != "undecided" or needed is None:
         return ""
-    if row.questions_needed > MOST_QUESTIONS:
-        return (
-            f"more than {number(MOST_QUESTIONS, 1)} questions would be needed to decide an effect of the estimated size"
-        )
-    count = number(float(f"{row.questions_needed:.2g}"), 1)
-    return f"about {count} questions would decide an effect of the estimated size in 80{THIN}% of experiments"
+    if needed > MOST_QUESTIONS:
+        return f"more than {number(MOST_QUESTIONS, 1)} {what} would be needed to decide an effect of the estimated size"
+    count = number(float(f"{needed:.2g}"), 1)
+    return f"about {count} {what} would decide an effect of the estimated size in 80{THIN}% of experiments"

@@ -19,7 +19,7 @@ from scipy import stats
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.claims.values import EVERY, NONE, All, Claim, Front, Quantity
+from cortexdsl.claims.values import EVERY, NONE, All, Claim, Comparison, Front, Operator, Quantity
 from cortexdsl.core import Floats
 from cortexdsl.errors import CortexError, DataError, InputError
 from cortexdsl.stats.inference.phrases import joined
@@ -38,6 +38,7 @@ from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.tables.units import units_of
 
 JOINT_DRAWS = 40_000
+_OPPOSITE: Mapping[str, Operator] = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 Direction: TypeAlias = Mapping[tuple[str, Quantity], float]
 """The weight of each mean of each dataset in a contrast, above 0 if a higher mean favours the claim."""
@@ -350,10 +351,16 @@ def _needed(lacking: Callable[[int], float], most: int = 10_000_000) -> float:
     return float(high)
 
 
-def questions_needed(
-    table: ScoreTable, verdicts: pd.DataFrame, arms: Sequence[CellNames], *, alpha: float, correction: str
-) -> list[float]:
-    """Return how many questions would decide each undecided claim with 80 % power if its estimate were the truth.
+def further_needed(
+    table: ScoreTable,
+    verdicts: pd.DataFrame,
+    arms: Sequence[CellNames],
+    *,
+    alpha: float,
+    correction: str,
+    either_side: bool = False,
+) -> list[tuple[float, float]]:
+    """Return what would decide each undecided claim with 80 % power if its estimate were the truth.
 
     Parameters
     ----------
@@ -363,26 +370,46 @@ def questions_needed(
         The result of `evaluate_claims`: `claim`, `verdict`.
     arms, alpha, correction
         As for `evaluate_claims`.
+    either_side : bool
+        Whether to plan for a comparison that is contradicted, too, if its estimate points against it.
 
     Returns
     -------
-    list of float
-        One per claim: questions over all datasets. NaN if the claim is decided, if its estimate points against it or
-        lies on its bound, or if there is no plan for it.
+    list of (float, float)
+        For each claim the questions over all datasets, and the replicates for claims on these questions. NaN if the
+        claim is decided, if its estimate points against it (without `either_side`) or lies on its bound, or if its
+        power is not known.
     """
+    nan = float("nan")
     sizes = {name: len(ids) for name, ids in zip(table.datasets, table.questions, strict=True)}
     replicates = len(np.unique(table.replicate))
     expected = Expectation(earlier=table, is_as_earlier=True)
+    # The level of each claim is the one that it has among all of them.
+    level = alpha if correction == "none" else alpha / max(len(verdicts), 1)
 
-    def needed(claim: str) -> float:
-        # The level of each claim is the one that it has among all of them.
-        level = alpha if correction == "none" else alpha / len(verdicts)
+    def needed(claim: Claim) -> tuple[float, float]:
         try:
             plan = plan_power([claim], arms, sizes, replicates, expected, alpha=level, correction="none", runs=0)
         except CortexError:
-            return float("nan")
-        count = float(plan["needed"][0])
-        return count if np.isfinite(count) and count > sum(sizes.values()) else float("nan")
+            return nan, nan
+        counts = (float(plan["needed"][0]), sum(sizes.values())), (float(plan["replicates_needed"][0]), replicates)
+        questions, runs = (count if np.isfinite(count) and count > present else nan for count, present in counts)
+        return questions, runs
 
-    rows = zip(verdicts["claim"], verdicts["verdict"], strict=True)
-    return [needed(claim) if verdict == "undecided" else float("nan") for claim, verdict in rows]
+    result = []
+    for text, verdict in zip(verdicts["claim"], verdicts["verdict"], strict=True):
+        counts = (nan, nan)
+        if verdict == "undecided":
+            claim = parse_claim(text)
+            counts = needed(claim)
+            if either_side and np.isnan(counts).all() and isinstance(claim, Comparison) and claim.operator in _OPPOSITE:
+                counts = needed(replace(claim, operator=_OPPOSITE[claim.operator]))
+        result.append(counts)
+    return result
+
+
+def questions_needed(
+    table: ScoreTable, verdicts: pd.DataFrame, arms: Sequence[CellNames], *, alpha: float, correction: str
+) -> list[float]:
+    """Return the questions of `further_needed`."""
+    return [questions for questions, _ in further_needed(table, verdicts, arms, alpha=alpha, correction=correction)]

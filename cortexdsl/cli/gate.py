@@ -1,0 +1,253 @@
+"""Verb `gate`: require claims of scores, and end with a status that continuous integration understands."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cortexdsl.claims.cells import CellNames, cells_of
+from cortexdsl.claims.designs import Design, design_of
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.cli.score_sources import ScoreSources, declared_claims, read_sources, with_own_answers
+from cortexdsl.cli.verbs import failure
+from cortexdsl.errors import CortexError, InputError
+from cortexdsl.jobs.options import REPEATABLE, VerbParser
+from cortexdsl.numbers import counted
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.run_record import early_end, is_locked
+from cortexdsl.plan.persistence.store import fixed_in, most_in, plan_or_empty, spec_of
+from cortexdsl.plan.persistence.verification import check_complete, check_files
+from cortexdsl.records.tallies import Tallies, total_of
+from cortexdsl.report.csv_rows import ClaimRow, read_frame, rows_of
+from cortexdsl.report.gate import Gate, RequiredClaim, outcome_of
+from cortexdsl.report.phrasing.comparisons import claims_decided
+from cortexdsl.stats.planning.planning import further_needed
+from cortexdsl.stats.relabelling import relabelled
+from cortexdsl.stats.tables.answers import with_answers
+from cortexdsl.stats.tables.score_table import ScoreTable
+from cortexdsl.stats.verdicts import evaluate_claims
+
+ALPHA = 0.05
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The variable in which GitHub names the file whose Markdown it shows on the page of a run."""
+
+
+def add_arguments(parser: VerbParser) -> None:
+    """Add the verb's arguments."""
+    parser.add("sources", "a folder of results, a table of scores (CSV) or logs, as for compare", nargs="+")
+    line = "a claim that must be supported; repeatable (default: the hypotheses of the folder of results)"
+    parser.add("--require", line, metavar="CLAIM", **REPEATABLE)
+    parser.add("--undecided", "end with status 0 or 1 if a claim is undecided (default: 3)", choices=["pass", "fail"])
+    parser.add("--score", "which score of logs is compared, if they have several", metavar="NAME")
+    parser.add("--cluster", "what makes questions dependent: a column, or a fact of the samples", metavar="NAME")
+    line = "a table of agents' answers, for claims about ece, brier, auroc or single agents"
+    parser.add("--answers", line, type=Path, metavar="FILE")
+    line = "also exchange the claimed cells at random N times, and say how often the gate fails without a change"
+    parser.add("--burn-in", line, type=int, metavar="N")
+    line = f"write a summary in Markdown to this file; it is also added to ${STEP_SUMMARY}"
+    parser.add("--summary", line, type=Path, metavar="FILE")
+    parser.add("--junit", "write the claims as test cases to this XML file", type=Path, metavar="FILE")
+    parser.add("--json", "write the verdicts to this file", type=Path, metavar="FILE")
+    parser.epilog = "Exit status: 0 all claims supported, 1 one contradicted, 3 one undecided, 2 the input is wrong."
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb; every error has the status 2, because 1 is that of a contradicted claim."""
+    try:
+        gate = _gate(args)
+        print("\n".join(gate.lines()))
+        _write(gate, args)
+    except InputError:
+        raise
+    except BrokenPipeError:
+        return gate.status
+    except (CortexError, OSError) as error:
+        raise InputError(failure(error)[1].removeprefix("error: ")) from error
+    return gate.status
+
+
+@dataclass(frozen=True, slots=True)
+class _Claims:
+    """The verdicts on all claims that are tested together, and what they are made from.
+
+    `alpha` and `correction` are those of the plan if the scores are of an experiment; without a plan, `plan` is empty.
+    """
+
+    rows: Mapping[str, ClaimRow]
+    table: ScoreTable
+    arms: Sequence[CellNames]
+    alpha: float
+    correction: str
+    plan: Mapping[str, Any]
+
+
+def _gate(args: argparse.Namespace) -> Gate:
+    """Read the sources and return the verdicts on the required claims."""
+    if args.burn_in is not None and args.burn_in < 1:
+        raise InputError(f"--burn-in {args.burn_in}: this is not a number of exchanges\n    write --burn-in 200")
+    found = read_sources(args.sources, score=args.score, cluster=args.cluster)
+    plan = _plan_of(found)
+    required = list(dict.fromkeys(map(_plain, args.require or plan.get("hypotheses", ()))))
+    if not required:
+        example = f"accuracy({found.table.cells[-1]}) >= accuracy({found.table.cells[0]}) - 0.02"
+        raise InputError(f"{', '.join(args.sources)}: no claim is required\n    write --require '{example}'")
+    if args.answers:
+        found = replace(found, table=with_answers(found.table, [args.answers], as_said=False))
+    claims = _judged(found, plan, required)
+    notes, burn_in = list(found.notes), None
+    decided = claims_decided(f"{claims.alpha:g}".removeprefix("0"), len(claims.rows), claims.correction,
+                             is_anytime="stopping" in plan and bool(plan["stopping"]))  # fmt: skip
+    if args.burn_in:
+        burn_in = _burn_in(claims, required, args.burn_in)
+        notes.append(_burn_in_words(burn_in))
+    return Gate(
+        tuple(args.sources), _required(found, claims, required), claims.alpha, claims.correction,
+        (*notes, decided), args.undecided or "", burn_in,
+    )  # fmt: skip
+
+
+def _plan_of(found: ScoreSources) -> Mapping[str, Any]:
+    """Return the plan of the experiment that the scores are from; empty if they are not those of a finished one.
+
+    Raises
+    ------
+    InputError
+        The experiment is running or its last run ended early, so that its tables are those of an earlier one.
+    DataError
+        A table was edited or deleted.
+    """
+    if found.own is None or found.own.name != "scores.csv":
+        return {}
+    layout = Layout(found.own.parent.as_posix())
+    plan = plan_or_empty(layout)
+    if plan:
+        check_files(layout)
+        check_complete(layout)
+        end = early_end(layout)
+        if end is not None or is_locked(Path(layout.root)):
+            why = f"{end.why}, so that its tables are not those of this spec" if end else "a run is in progress"
+            raise InputError(f"{layout.root}: {why}\n    finish it first: cortexdsl run {spec_of(layout)}")
+    return plan
+
+
+def _judged(found: ScoreSources, plan: Mapping[str, Any], required: Sequence[str]) -> _Claims:
+    """Return the verdicts of the experiment on its hypotheses, or test the claims if they are others."""
+    claims = [parse_claim(text, "--require") for text in required]
+    table = with_own_answers(found, claims) if found.table.answers is None else found.table
+    if not plan:
+        arms = cells_of(table.cells)
+        verdicts = evaluate_claims(table, claims, 0, arms, declared=declared_claims(found, required))
+        return _Claims(dict(zip(required, rows_of(verdicts, ClaimRow), strict=True)), table, arms, ALPHA, "holm", plan)
+    assert found.own is not None
+    arms = tuple(CellNames.of(cell) for cell in plan["cells"])
+    table = replace(table, most=most_in(plan), fixed=fixed_in(plan))
+    analysis, stopping = plan.get("analysis") or {}, plan.get("stopping") or {}
+    alpha, correction = stopping.get("alpha", analysis.get("alpha", ALPHA)), analysis.get("correction", "holm")
+    rows = {_plain(row.claim): row for row in read_frame(found.own.parent / "hypotheses.csv", ClaimRow)}
+    others = [text for text in required if text not in rows]
+    if others and stopping:
+        raise InputError(
+            f"--require '{others[0]}': this experiment stopped when its own hypotheses were decided, so that no other "
+            f"claim can be tested at a known error rate\n    add it to the hypotheses of {plan['spec']}, and run it"
+        )
+    if others:
+        declared = declared_claims(found, required)
+        verdicts = evaluate_claims(
+            table, claims, plan["seed"], arms, declared=declared, alpha=alpha, correction=correction
+        )
+        rows = dict(zip(required, rows_of(verdicts, ClaimRow), strict=True))
+    return _Claims(rows, table, arms, alpha, correction, plan)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _required(found: ScoreSources, claims: _Claims, required: Sequence[str]) -> tuple[RequiredClaim, ...]:
+    """Return the required claims with what would decide them, and its price by what the experiment paid."""
+    rows, questions = claims.rows, sum(map(len, claims.table.questions))
+    needed = {text: (float("nan"), float("nan")) for text in rows}
+    if not claims.plan.get("stopping"):  # the power is that of tests without early stopping
+        verdicts = pd.DataFrame({"claim": [row.claim for row in rows.values()],
+                                 "verdict": [row.verdict for row in rows.values()]})  # fmt: skip
+        settings: dict[str, Any] = {"alpha": claims.alpha, "correction": claims.correction, "either_side": True}
+        needed = dict(zip(rows, further_needed(claims.table, verdicts, claims.arms, **settings), strict=True))
+    paid = None
+    if claims.plan and found.own is not None:
+        usage = total_of(Tallies(Path(Layout(found.own.parent.as_posix()).spent)).read()).usage
+        paid = usage.dollars if usage.dollars and not usage.unpriced else None
+    result = []
+    for text in required:
+        counts = [None if count != count else round(count) for count in needed[text]]
+        row = replace(rows[text], questions_needed=counts[0], replicates_needed=counts[1])
+        present = len(np.unique(claims.table.replicate)) if counts[0] is None and counts[1] else questions
+        count = counts[0] or counts[1]
+        result.append(RequiredClaim(row, present, None if paid is None or count is None else paid * count / present))
+    return tuple(result)
+
+
+def _burn_in(claims: _Claims, required: Sequence[str], times: int) -> dict[str, Any]:
+    """Exchange the cells of the claims at random, and count the outcomes of the gate.
+
+    Raises
+    ------
+    InputError
+        The claims are about one cell, or the experiment stopped early: there is nothing to exchange.
+    """
+    texts = [row.claim for row in claims.rows.values()]
+    designs = [design_of(parse_claim(text), claims.arms) for text in required]
+    cells = sorted({cell for design in designs for cell in _cells(design)})
+    if len(cells) < 2:
+        raise InputError(
+            f"--burn-in: the claims are about {' '.join(cells)} alone, and no other cell to exchange it with"
+        )
+    if claims.plan.get("stopping"):
+        raise InputError("--burn-in: an experiment with early stopping asked questions by what the cells answered")
+    rng, outcomes = np.random.default_rng(0), Counter[str]()
+    for _ in range(times):
+        table = relabelled(claims.table, cells, rng)
+        verdicts = evaluate_claims(table, texts, 0, claims.arms, alpha=claims.alpha, correction=claims.correction)
+        by_claim = dict(zip(claims.rows, verdicts["verdict"], strict=True))
+        outcomes[outcome_of([by_claim[text] for text in required])] += 1
+    # Half of the level of a claim is for each direction; claims share the level of all.
+    nominal = claims.alpha / 2 if len(texts) == 1 else claims.alpha
+    if claims.correction == "none":
+        nominal = min(1.0, len(texts) * claims.alpha / 2)
+    return {"times": times, "cells": cells, "nominal": nominal} | {
+        verdict: outcomes[verdict] for verdict in ("contradicted", "undecided", "supported")
+    }
+
+
+def _cells(design: Design) -> set[str]:
+    return set(design.cells).union(*map(_cells, design.parts))
+
+
+def _burn_in_words(burn_in: Mapping[str, Any]) -> str:
+    times, failures = burn_in["times"], burn_in["contradicted"]
+    return (
+        f"Without a change ({', '.join(burn_in['cells'])} exchanged at random, {counted(times, 'time')}) the gate "
+        f"fails {counted(failures, 'time')} ({failures / times:.1%}; its level allows {burn_in['nominal']:.1%}), is "
+        f"undecided {counted(burn_in['undecided'], 'time')} and passes {counted(burn_in['supported'], 'time')}."
+    )
+
+
+def _write(gate: Gate, args: argparse.Namespace) -> None:
+    """Write the files that were asked for, and the summary of a step of GitHub."""
+    if args.summary:
+        args.summary.write_text(gate.markdown(), encoding="utf-8")
+    if step := os.environ.get(STEP_SUMMARY):
+        with Path(step).open("a", encoding="utf-8") as stream:
+            stream.write(gate.markdown())
+    if args.junit:
+        args.junit.write_bytes(gate.junit())
+    if args.json:
+        args.json.write_text(json.dumps(gate.record(), indent=1) + "\n", encoding="utf-8")

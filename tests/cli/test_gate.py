@@ -1,0 +1,329 @@
+"""The gate: its exit status, what it prints and writes, what it refuses, its page and its action."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from cortexdsl.cli.main import main
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.run_record import begin_run, end_run
+from cortexdsl.report.gate import COLUMNS
+from tests.jobs.experiment import NAME, SPEC, call, run_jobs, write_spec
+
+HEAD = "cell,replicate,question_id,score\n"
+CLAIM = "accuracy(new) >= accuracy(old) - 0.02"
+WORSE, EQUAL, BETTER = [1] * 20 + [0] * 20, [1] * 39 + [0], [1] * 40
+"""Replies of `new` where `old` has 39 of 40 right (but for BETTER, where it has 10)."""
+
+
+def table(path: Path, **cells: list[int]) -> str:
+    rows = [f"{cell},1,{k},{score}\n" for cell, scores in cells.items() for k, score in enumerate(scores)]
+    path.write_text(HEAD + "".join(rows))
+    return str(path)
+
+
+@pytest.fixture
+def worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return table(Path("worse.csv"), old=EQUAL, new=WORSE)
+
+
+def gate(capsys: pytest.CaptureFixture[str], *command: str) -> tuple[int, str]:
+    capsys.readouterr()
+    status = main(["gate", *command])
+    out, error = capsys.readouterr()
+    return status, " ".join((out + error).split())
+
+
+def test_a_contradicted_claim_has_status_1(worse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = gate(capsys, worse, "--require", CLAIM)
+    assert status == 1
+    assert "✗ The accuracy of new is at most 2 points below that of old. CONTRADICTED: −47.5 points" in text
+    assert text.endswith("gate failed: 1 required claim, 1 contradicted")
+
+
+def test_supported_claims_have_status_0_and_one_that_is_contradicted_fails_all(
+    worse: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gate(capsys, worse, "--require", "accuracy(new) < accuracy(old)")[0] == 0
+    status, text = gate(capsys, worse, "--require", "accuracy(new) < accuracy(old)", "--require", CLAIM)
+    assert (status, text.partition("gate failed: ")[2]) == (1, "2 required claims, 1 contradicted, 1 supported")
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "word"), [([], 3, "undecided"), (["--undecided", "pass"], 0, "passed"),
+                                    (["--undecided", "fail"], 1, "failed")],
+)  # fmt: skip
+def test_an_undecided_claim_has_its_own_status_unless_it_passes_or_fails(
+    worse: str, capsys: pytest.CaptureFixture[str], options: list[str], status: int, word: str
+) -> None:
+    found, text = gate(capsys, worse, "--require", "accuracy(new) > 0.45", *options)
+    assert found == status
+    assert f"gate {word}: 1 required claim, 1 undecided" in text
+    assert "questions would decide an effect of the estimated size in 80 % of experiments. These scores have 40" in text
+
+
+def test_an_estimate_against_the_claim_also_says_what_would_decide_it(
+    worse: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both directions are tested, so as many questions contradict `> 0.55` as support `< 0.55`."""
+    against, favours = (
+        gate(capsys, worse, "--require", f"accuracy(new) {operator} 0.55", "--json", "g.json")[1]
+        for operator in (">", "<")
+    )
+    needed = json.loads(Path("g.json").read_text())["claims"][0]["questions_needed"]
+    assert 300 < needed < 1200
+    assert against.partition("About ")[2].split(".")[0] == favours.partition("About ")[2].split(".")[0]
+    on_the_bound = gate(capsys, worse, "--require", "accuracy(new) > 0.5")[1]
+    assert "How many questions would decide it cannot be estimated from these scores." in on_the_bound
+
+
+def test_a_claim_on_these_questions_asks_for_replicates(worse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        f"{cell},{r},{k},{int((k * 7 + r * 3 + shift) % 10 < 6)}\n"
+        for cell, shift in (("old", 0), ("new", 4)) for r in (1, 2) for k in range(30)
+    ]  # fmt: skip
+    rows[0] = "old,1,0,0\n"
+    Path("r.csv").write_text(HEAD + "".join(rows))
+    status, text = gate(capsys, "r.csv", "--require", "accuracy(new) > accuracy(old) on these questions")
+    assert status == 3
+    assert "replicates of these questions would decide" in text
+    assert "These scores have 2 replicates." in text
+
+
+def test_the_files_have_the_same_verdicts(
+    worse: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
+    Path("step.md").write_text("earlier\n")
+    claims = [CLAIM, "accuracy(new) < accuracy(old)", "accuracy(new) > 0.45"]
+    options = [word for claim in claims for word in ("--require", claim)]
+    files = ["--summary", "s.md", "--junit", "j.xml", "--json", "g.json"]
+    assert gate(capsys, worse, *options, *files)[0] == 1
+    record = json.loads(Path("g.json").read_text())
+    assert set(record) == {
+        "version", "outcome", "status", "sources", "alpha", "correction", "claims", "notes", "burn_in",
+    }  # fmt: skip
+    assert (record["version"], record["outcome"], record["status"]) == (1, "contradicted", 1)
+    verdicts = ["contradicted", "supported", "undecided"]
+    assert [(one["claim"], one["verdict"]) for one in record["claims"]] == list(zip(claims, verdicts, strict=True))
+    assert all(set(one) == {*COLUMNS, "words", "dollars_needed"} for one in record["claims"])
+    suite = ElementTree.parse("j.xml").getroot()
+    totals = {"tests": "3", "failures": "1", "errors": "1", "skipped": "0"}
+    assert totals.items() <= suite.attrib.items()
+    assert [(case.get("name"), case[0].tag) for case in suite] == list(
+        zip(claims, ["failure", "system-out", "error"], strict=True)
+    )
+    markdown = Path("s.md").read_text()
+    assert markdown.startswith("## ✗ Gate failed: 3 required claims, 1 contradicted, 1 undecided, 1 supported\n")
+    assert sum(line.startswith("| ✗ contradicted | The accuracy of new") for line in markdown.splitlines()) == 1
+    assert Path("step.md").read_text() == f"earlier\n{markdown}"
+
+
+@pytest.mark.parametrize(("option", "tag", "count"), [("pass", "skipped", "skipped"), ("fail", "failure", "failures")])
+def test_an_undecided_test_case_is_what_the_option_says(
+    worse: str, capsys: pytest.CaptureFixture[str], option: str, tag: str, count: str
+) -> None:
+    gate(capsys, worse, "--require", "accuracy(new) > 0.45", "--undecided", option, "--junit", "j.xml")
+    suite = ElementTree.parse("j.xml").getroot()
+    assert (suite[0][0].tag, suite.get(count)) == (tag, "1")
+
+
+def test_names_of_cells_and_files_are_text_in_markdown_and_xml(worse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "<img src=x>|`\x1b*"
+    source = table(Path("a#b.csv"), **{"old": EQUAL, name: WORSE})
+    assert gate(capsys, source, "--require", f"accuracy({name}) < accuracy(old)", "--summary", "s.md", "--junit",
+                "j.xml")[0] == 0  # fmt: skip
+    line = next(line for line in Path("s.md").read_text().splitlines() if "✓ supported" in line)
+    assert r"&lt;img src=x>\|\`\\x1b\*" in line
+    assert r"<img src=x>|`\x1b*" in str(ElementTree.parse("j.xml").getroot()[0].get("name"))
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (["worse.csv"], "worse.csv: no claim is required write --require 'accuracy(new) >= accuracy(old) - 0.02'"),
+        (["worse.csv", "--require", "accuracy(new) >"], "--require"),
+        (["worse.csv", "--require", "accuracy(newer) > accuracy(old)"], "no cell 'newer'; nearest: new"),
+        (["worse.csv", "--require", "f1(new) > f1(old)"], "f1"),
+        (["none.csv", "--require", CLAIM], "none.csv: there is no such file"),
+        (["worse.csv", "--require", CLAIM, "--junit", "none/j.xml"], "none/j.xml: No such file or directory"),
+        (["worse.csv", "--require", CLAIM, "--burn-in", "0"], "--burn-in 0: this is not a number"),
+        (["worse.csv", "--require", "accuracy(new) > 0.3", "--burn-in", "9"], "the claims are about new alone"),
+    ],
+)
+def test_bad_input_has_status_2_and_one_sentence(
+    worse: str, capsys: pytest.CaptureFixture[str], command: list[str], expected: str
+) -> None:
+    """Also if a file cannot be written: 1 is the status of a contradicted claim alone."""
+    status, text = gate(capsys, *command)
+    assert status == 2
+    assert expected in text.partition("error: ")[2]
+
+
+# ------------------------------------------------------------ logs and folders of results
+def test_logs_are_marked_as_exploratory(worse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, right in (("old", 40), ("new", 10)):
+        rows = [
+            {"provider": name, "prompt": "{{q}}", "vars": {"q": k}, "testIdx": k, "success": k < right}
+            for k in range(40)
+        ]
+        Path(f"{name}.json").write_text(json.dumps({"results": {"version": 3, "results": rows}}))
+    status, text = gate(capsys, "old.json", "new.json", "--score", "pass", "--require", CLAIM)
+    assert status == 1
+    assert "(exploratory) CONTRADICTED: −75.0 points" in text
+    assert "40 questions are in all 2 logs." in text
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gate")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run_jobs(write_spec(SPEC.replace("e12}", "e12, price: {input: 1, output: 2}}")))
+    return folder
+
+
+@pytest.fixture
+def place(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(finished, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    return Path("results", NAME)
+
+
+def test_the_hypotheses_of_a_folder_are_required_and_its_own_verdicts_count(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = gate(capsys, place.as_posix(), "--json", "g.json")
+    rows = json.loads(Path("g.json").read_text())["claims"]
+    own = [line.split(",") for line in (place / "hypotheses.csv").read_text().splitlines()]
+    at = own[0].index("verdict")
+    assert [(row["claim"], row["verdict"]) for row in rows] == [(line[0], line[at]) for line in own[1:]]
+    assert status == {"supported": 0, "contradicted": 1, "undecided": 3}[own[1][at]]
+    assert "exploratory" not in text
+
+
+def test_another_claim_of_a_folder_is_exploratory(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = gate(capsys, place.as_posix(), "--require", "accuracy(high) > 0.01")
+    assert status == 0
+    assert "(exploratory) SUPPORTED" in text
+
+
+def test_an_edited_table_is_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = place / "hypotheses.csv"
+    path.write_text(path.read_text().replace("undecided", "supported").replace("contradicted", "supported") + "\n")
+    status, text = gate(capsys, place.as_posix())
+    assert status == 2
+    assert "not as the experiment wrote it" in text
+
+
+def test_what_would_decide_has_the_price_that_the_experiment_paid(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = gate(capsys, place.as_posix(), "--require", "accuracy(high) > 0.7", "--json", "g.json")
+    assert status == 3
+    claim = json.loads(Path("g.json").read_text())["claims"][0]
+    tallies = [json.loads(path.read_text()) for path in (place / "spent").glob("*.json")]
+    paid = sum(tally["dollars"] for tally in tallies)
+    assert paid > 0
+    assert claim["dollars_needed"] == pytest.approx(paid * claim["questions_needed"] / 20)
+    assert "These scores have 20 questions, and a new run with so many costs about $" in text
+
+
+def test_a_run_that_ended_early_is_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its tables are of an earlier run, which would pass for a change that was not run."""
+    layout = Layout(place.as_posix())
+    begin_run(layout, [f"{place}/scores.csv", f"{place}/none.csv"], "")
+    end_run(layout, "stopped", "Ctrl-C")
+    status, text = gate(capsys, place.as_posix())
+    assert status == 2
+    assert "Stopped by Ctrl-C" in text
+    assert "finish it first: cortexdsl run specs/small.yaml" in text
+
+
+def test_an_experiment_that_stops_early_is_tested_by_its_own_hypotheses_alone(
+    worse: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = write_spec(SPEC + "stopping: {rule: together, fewest: 10, batch: 10}\n")
+    plan = compile_spec(spec)
+    for cell, shard in ((cell.slug, shard.label) for cell in plan.cells for shard in plan.shards["arithmetic"]):
+        out = plan.layout.debates("arithmetic", cell, shard)
+        call("debate", spec, "--dataset", "arithmetic", "--cell", cell, "--shard", shard, "--out", out)
+    for batch in "12":
+        call("look", spec, "--batch", batch)
+    run_jobs(spec)
+    own = "accuracy(high) > accuracy(low)"
+    assert gate(capsys, f"results/{NAME}", "--require", own)[0] in (0, 3)
+    for options in (["--require", "accuracy(high) > 0.01"], ["--require", own, "--burn-in", "5"]):
+        status, text = gate(capsys, f"results/{NAME}", *options)
+        assert status == 2
+        assert "stopped when its own hypotheses" in text or "asked questions by what the cells answered" in text
+
+
+# ------------------------------------------------------------ A against A
+def test_exchanged_cells_fail_as_often_as_the_test_says(worse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Six questions differ, so that the exact test contradicts the claim if all six fall on one side: 1 in 64."""
+    source = table(Path("six.csv"), old=[1] * 6 + [1, 0] * 7, new=[0] * 6 + [1, 0] * 7)
+    command = [source, "--require", "accuracy(new) > accuracy(old)", "--burn-in", "640", "--json", "g.json"]
+    status, text = gate(capsys, *command)
+    found = json.loads(Path("g.json").read_text())["burn_in"]
+    assert status == 1  # of the scores as they are, which the exchanges do not change
+    assert (found["times"], found["cells"], found["nominal"]) == (640, ["new", "old"], 0.025)
+    assert found["contradicted"] + found["undecided"] + found["supported"] == 640
+    for verdict in ("contradicted", "supported"):
+        assert 3 <= found[verdict] <= 20
+    assert f"the gate fails {found['contradicted']} times" in text
+    assert "its level allows 2.5%" in text
+
+
+# ------------------------------------------------------------ the page, and the action
+def changed_prompt(path: Path) -> str:
+    """The table of the page: 160 of 200 questions right with the prompt of main, 142 with that of the pull request."""
+    main_scores = [int(k % 10 < 8) for k in range(200)]
+    pull = [int((k % 10 < 8 and k % 7 > 0) or k % 40 == 9) for k in range(200)]
+    assert (sum(main_scores), sum(pull)) == (160, 142)
+    return table(path, main=main_scores, pull=pull)
+
+
+def test_the_page_shows_what_the_gate_says(worse: str, repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (repository / "docs/howto/gate-a-pull-request.md").read_text(encoding="utf-8")
+    source = changed_prompt(Path("pr.csv"))
+    assert main(["gate", source, "--require", "accuracy(pull) >= accuracy(main) - 0.02", "--json", "g.json"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "\n".join([*lines[:2], lines[-1]]) in page
+    record = json.loads(Path("g.json").read_text())
+    keys = {*record, *record["claims"][0]}
+    assert keys <= set(re.findall(r"`(\w+)`", page.partition("## The JSON")[2]))
+
+
+@pytest.mark.parametrize(("undecided", "status"), [("", 3), ("pass", 0)])
+def test_the_action_runs_the_gate(worse: str, repository: Path, undecided: str, status: int) -> None:
+    """Its script gets the inputs by its environment alone, one claim and one source in each line."""
+    action = yaml.safe_load((repository / ".github/actions/gate/action.yml").read_text(encoding="utf-8"))
+    (step,) = action["runs"]["steps"]
+    assert (action["runs"]["using"], step["shell"]) == ("composite", "bash")
+    assert "${{" not in step["run"]
+    assert step["env"] == {name.upper(): f"${{{{ inputs.{name} }}}}" for name in action["inputs"]}
+    inputs = {name: str(each.get("default", "")) for name, each in action["inputs"].items()}
+    inputs |= {"sources": f"{worse}\n", "undecided": undecided, "junit": "j $(touch x).xml"}
+    inputs["require"] = "accuracy(new) < accuracy(old)\n\naccuracy(new) > 0.45"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    given = {name.upper(): value for name, value in inputs.items()} | {"PATH": path, "GITHUB_STEP_SUMMARY": "step.md"}
+    script = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    done = subprocess.run(script, env=os.environ | given, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert len(ElementTree.parse("j $(touch x).xml").getroot()) == 2
+    assert "2 required claims, 1 undecided, 1 supported" in Path("step.md").read_text()
+    assert not Path("x").exists()
