@@ -57,7 +57,16 @@ methods: {own: {protocol: own}}
 """
 TALK = "{{ question.text }}{% include 'common/talk.j2' %}\n{{ answer_format }}\n"
 FILES = {
-    **dict.fromkeys(("prompts/my/talk.j2", "prompts/my/ask.j2", "prompts/base/ask.j2", "prompts/my/revise.j2", "prompts/my/follow.j2"), TALK),
+    **dict.fromkeys(
+        (
+            "prompts/my/talk.j2",
+            "prompts/my/ask.j2",
+            "prompts/base/ask.j2",
+            "prompts/my/revise.j2",
+            "prompts/my/follow.j2",
+        ),
+        TALK,
+    ),
     "specs/facts.jsonl": '{"id": "1", "title": "Sums", "text": "A sum."}\n',
     "specs/passages.jsonl": '{"id": "1", "title": "Sums", "text": "A sum."}\n',
     "specs/exam.csv": "Question,Key,A,B,C,D\n" + "".join(f"What is {k}?,A,{k},2,3,4\n" for k in range(5)),
