@@ -154,6 +154,8 @@ def test_every_protocol_has_a_page_with_its_settings_and_is_in_the_list(site: di
             *load_protocol(name).settings
         }, f"{name}: write a comment at each setting"
         assert "](docs/" not in text
+    choosing = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    assert [name for name in builtin_names() if f"[`{name}`](" not in choosing] == []
 
 
 def test_the_page_of_metrics_has_every_metric_alias_and_column(site: dict[str, ModuleType]) -> None:
