@@ -200,7 +200,10 @@ def _changes(table: ScoreTable, metric: str, cells: Sequence[str], reference: st
     for cell in cells:
         changes = changed_questions(table, metric, cell, reference)
         parts = [_listed(word, found) for word, found in (("higher", changes.higher), ("lower", changes.lower))]
-        yield f"{cell} against {reference}, question by question: {', '.join(parts)}, equal on {changes.equal}."
+        parts.append(f"equal on {changes.equal}")
+        if changes.left_out:
+            parts.append(f"not compared on {changes.left_out} that only one of them has")
+        yield f"{cell} against {reference}, question by question: {', '.join(parts)}."
 
 
 def _listed(word: str, questions: Sequence[str]) -> str:

@@ -46,3 +46,4 @@ def test_questions_that_changed_have_the_largest_change_first() -> None:
     ]  # fmt: skip
     changes = changed_questions(score_table(pd.DataFrame(rows)), "score", "a", "b")
     assert (changes.higher, changes.lower, changes.equal) == (("q0", "q2"), ("q1",), 1)
+    assert changes.left_out == 1

@@ -135,9 +135,11 @@ def claims_decided(alpha: str, count: int, correction: str, *, is_anytime: bool 
     how = "not corrected" if correction == "none" else f"adjusted over {count} claims ({correction})"
     p = "its p" if count == 1 else f"its p, {how},"
     looks = ", however often one looked" if is_anytime else ""
+    is_adjusted = count > 1 and correction != "none"
+    widened = "; beside an adjusted p it is widened for all claims together" if is_adjusted else ""
     return (
         f"A claim is supported or contradicted, by the side of its estimate, if {p} is at most {alpha}{looks}. Its "
-        f"95{THIN}% interval is about {LIKE_THESE}; beside an adjusted p it is widened for all claims together."
+        f"95{THIN}% interval is about {LIKE_THESE}{widened}."
     )
 
 

@@ -51,21 +51,26 @@ def equal_groups(
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Questions on which a cell scored higher or lower than another, each list with the largest change first."""
+    """Questions on which a cell scored higher or lower than another, each list with the largest change first.
+
+    `left_out` counts the questions that only one of the two answered.
+    """
 
     higher: tuple[str, ...]
     lower: tuple[str, ...]
     equal: int
+    left_out: int
 
 
 def changed_questions(table: ScoreTable, metric: str, cell: str, reference: str) -> Changes:
     """Return the questions whose value, averaged over replicates, differs between two cells, by their ids."""
     frame = table.frame.assign(value=table.column(table.metric(metric).column))
     by_cell = frame.groupby(["cell", "dataset", "question_id"], sort=False)["value"].mean()
-    difference = (by_cell[cell] - by_cell[reference]).dropna()
+    each = by_cell[cell] - by_cell[reference]
+    difference = each.dropna()
     names = {key: key[1] if len(table.datasets) == 1 else f"{key[1]} of {key[0]}" for key in difference.index}
     rising = difference.sort_values(kind="stable").items()
     falling = difference.sort_values(kind="stable", ascending=False).items()
     lower = tuple(str(names[key]) for key, value in rising if value < 0)
     higher = tuple(str(names[key]) for key, value in falling if value > 0)
-    return Changes(higher, lower, len(difference) - len(lower) - len(higher))
+    return Changes(higher, lower, len(difference) - len(lower) - len(higher), len(each) - len(difference))
