@@ -168,7 +168,6 @@ RECORDS: dict[str, Callable[[Iterable[Record]], Iterator[dict[str, Any]]]] = {
     "edges": edge_rows,
 }
 FORMATS = ("csv", "parquet", "jsonl")
-PROGRAMS = ("inspect", "huggingface", "every-eval-ever")
 
 
 def add_export_arguments(parser: VerbParser) -> None:
@@ -176,9 +175,7 @@ def add_export_arguments(parser: VerbParser) -> None:
     parser.add("place", "an experiment, its results folder, a folder of debates, or one file", type=results_place)
     parser.add("--table", "the table to write (default: scores)", choices=["scores", *RECORDS], default="scores")
     parser.add("--format", "the format of the file (default: the ending of its name)", choices=FORMATS)
-    parser.add(
-        "--to", "write a folder for another program: logs, a dataset with its card, or records", choices=PROGRAMS
-    )
+    parser.add("--to", "write a folder for another program; ro-crate can be a .zip", choices=list(_WRITTEN))
     parser.add("--out", "the file, or with --to the folder, to write", type=Path, required=True, metavar="PATH")
 
 
@@ -210,30 +207,54 @@ def _publish_ledger(place: Path, target: Path) -> None:
 
 
 def _program(args: argparse.Namespace) -> int:
-    """Write the folder of another program."""
-    from cortexdsl.export.every_eval_ever import export_every_eval_ever
-    from cortexdsl.export.hub import export_hub
-    from cortexdsl.export.inspect_logs import export_inspect
+    """Write the folder of another program, or an archive."""
     from cortexdsl.export.source import ExportSource
 
     if not Path(Layout(args.place.as_posix()).plan).is_file():
         raise InputError(f"{args.place}: --to takes the results of an experiment, a folder with plan.json")
-    if args.out.exists() and not args.out.is_dir():
+    is_archive = args.to == "ro-crate" and args.out.suffix.lower() == ".zip"
+    if args.out.exists() and not args.out.is_dir() and not is_archive:
         raise InputError(f"{args.out}: --to writes a folder, and this is a file")
     check_records(Layout(args.place.as_posix()))
     if lacking := ExportSource(args.place).lacking:
         print(f"questions and golds are not all known: {lacking}", file=sys.stderr)
-    if args.to == "inspect":
-        logs = export_inspect(args.place, args.out)
-        print(f"{len(logs)} logs written to {args.out}; to see them: inspect view --log-dir {args.out}")
-    elif args.to == "every-eval-ever":
-        samples = export_every_eval_ever(args.place, args.out)
-        print(f"{counted(len(samples), 'cell')} written to {args.out}; to compare them: cortexdsl compare {args.out}")
-    else:
-        counts = export_hub(args.place, args.out)
-        print(f"{', '.join(f'{count} {name}' for name, count in counts.items())} written to {args.out}")
-    _publish_ledger(args.place, args.out / "ledger.jsonl")
+    print(_WRITTEN[args.to](args.place, args.out))
+    if args.to != "ro-crate":  # which holds it
+        _publish_ledger(args.place, args.out / "ledger.jsonl")
     return 0
+
+
+def _inspect(place: Path, out: Path) -> str:
+    from cortexdsl.export.inspect_logs import export_inspect
+
+    return f"{len(export_inspect(place, out))} logs written to {out}; to see them: inspect view --log-dir {out}"
+
+
+def _huggingface(place: Path, out: Path) -> str:
+    from cortexdsl.export.hub import export_hub
+
+    return f"{', '.join(f'{count} {name}' for name, count in export_hub(place, out).items())} written to {out}"
+
+
+def _every_eval_ever(place: Path, out: Path) -> str:
+    from cortexdsl.export.every_eval_ever import export_every_eval_ever
+
+    cells = counted(len(export_every_eval_ever(place, out)), "cell")
+    return f"{cells} written to {out}; to compare them: cortexdsl compare {out}"
+
+
+def _ro_crate(place: Path, out: Path) -> str:
+    from cortexdsl.export.crate import export_crate
+
+    return f"{counted(export_crate(place, out), 'file')} written to {out}; to check them: cortexdsl verify {out}"
+
+
+_WRITTEN: dict[str, Callable[[Path, Path], str]] = {
+    "inspect": _inspect,
+    "huggingface": _huggingface,
+    "every-eval-ever": _every_eval_ever,
+    "ro-crate": _ro_crate,
+}
 
 
 def _records(place: Path, table: str) -> list[dict[str, Any]]:

@@ -1,21 +1,22 @@
-"""Verb `cortexdsl verify`: check every file of an experiment against what its jobs wrote."""
+"""Verb `cortexdsl verify`: check every file of an experiment, or of an RO-Crate, against what its jobs wrote."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from cortexdsl.errors import InputError
+from cortexdsl.export.crate_check import check_crate, is_crate
 from cortexdsl.jobs.arguments import add_results
 from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import is_experiment
 from cortexdsl.plan.persistence.store import spec_of
-from cortexdsl.plan.persistence.verification import Verification, verify_results
+from cortexdsl.plan.persistence.verification import Difference, Verification, verify_results
 from cortexdsl.text_layout import wrapped
 
 
@@ -27,6 +28,8 @@ def add_arguments(parser: VerbParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb; the exit status is 0 if everything is in order, else 1."""
+    if is_crate(args.results):
+        return _crate(args)
     layout = Layout(args.results.as_posix().rstrip("/"))
     if not Path(layout.root).is_dir():
         raise InputError(f"{layout.root}: there is no such folder of results; cortexdsl run makes it")
@@ -40,12 +43,36 @@ def run(args: argparse.Namespace) -> int:
     return 1 if outcome.findings else 0
 
 
+def _crate(args: argparse.Namespace) -> int:
+    """Check an RO-Crate; the exit status is 0 if everything is in order, else 1."""
+    outcome = check_crate(args.results)
+    found = [*outcome.findings, *(replace(one, path=f"{folder}/{one.path}") for folder, verified in
+                                  outcome.results.items() for one in verified.findings)]  # fmt: skip
+    if args.json:
+        findings = [asdict(one) for one in found]
+        print(json.dumps({"crate": str(args.results), "is_whole": not found, "files": outcome.files,
+                          "findings": findings}))  # fmt: skip
+        return 1 if found else 0
+    print("\n".join(line for one in found for line in _finding(one)), end="\n" if found else "")
+    files = counted(outcome.files, "file")
+    if found:
+        what = f"{counted(len(found), 'thing is', 'things are')} not in order ({files} read)"
+    else:
+        what = f"{files}, each as the crate says, and {' and '.join(outcome.results)} as its experiment wrote it"
+    print("\n".join(wrapped(f"{args.results}: {what}.")))
+    return 1 if found else 0
+
+
+def _finding(one: Difference, folder: str = "") -> Iterator[str]:
+    yield f"{folder}{one.path}"
+    yield from wrapped(one.what, 4)
+    yield from wrapped(f"what to do: {one.remedy}", 4)
+
+
 def _lines(layout: Layout, outcome: Verification) -> Iterator[str]:
     """Yield the outcome: each finding with its remedy, the notes, and what was checked."""
     for finding in outcome.findings:
-        yield f"{layout.root}/{finding.path}"
-        yield from wrapped(finding.what, 4)
-        yield from wrapped(f"what to do: {finding.remedy}", 4)
+        yield from _finding(finding, f"{layout.root}/")
     for note in outcome.notes:
         yield from wrapped(f"note: {note}")
     checked = f"{counted(outcome.files, 'file')}, {outcome.size / 1e6:,.1f} MB"

@@ -1,1 +1,1 @@
-"""Experiments in the formats of other programs: Inspect, the Hugging Face hub, Every Eval Ever."""
+"""Experiments in the formats of other programs: Inspect, the Hugging Face hub, Every Eval Ever, RO-Crate."""
