@@ -50,7 +50,7 @@ def test_too_many_files_are_not_unpacked(
     assert "in 3 files" in refused(zipped(tmp_path / "many.zip", dict.fromkeys("abc", "")), capsys)
 
 
-@pytest.mark.parametrize("path", ["../out.txt", "/tmp/out.txt", "a/../../out.txt", "..\\out.txt"])
+@pytest.mark.parametrize("path", ["../out.txt", "/out.txt", "a/../../out.txt", "..\\out.txt"])
 def test_paths_that_lead_out_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str) -> None:
     """In an archive, and in the metadata of a folder, whose file would be read."""
     inside = tmp_path / "inside"
