@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,23 @@ def export_inspect(folder: Path, target: Path) -> list[Path]:
             if samples:
                 log = _log(source, dataset, cell, samples)
                 when = str(log["eval"]["created"]).replace(":", "-")
-                path = target / f"{when}_{dataset}-{cell['slug']}_{_id(dataset, cell)}.json"
-                path.write_text(json.dumps(well_formed(log), ensure_ascii=True, allow_nan=False), encoding="utf-8")
-                written.append(path)
+                written.append(
+                    _write(well_formed(log), target / f"{when}_{dataset}-{cell['slug']}_{_id(dataset, cell)}")
+                )
     return written
+
+
+def _write(log: Mapping[str, Any], stem: Path) -> Path:
+    """Write a log by Inspect's own writer as `.eval`, which its tools read sample by sample; without it as JSON."""
+    try:
+        inspect = import_module("inspect_ai.log")
+    except ImportError:
+        path = stem.with_name(f"{stem.name}.json")
+        path.write_text(json.dumps(log, ensure_ascii=True, allow_nan=False), encoding="utf-8")
+        return path
+    path = stem.with_name(f"{stem.name}.eval")
+    inspect.write_eval_log(inspect.EvalLog.model_validate(log), str(path), format="eval")
+    return path
 
 
 def _sample(source: ExportSource, record: Record, calls: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,6 +173,7 @@ def _log(source: ExportSource, dataset: str, cell: Mapping[str, Any], samples: l
             "task_args": settings,
             "dataset": {"name": dataset, "samples": len(ids), "sample_ids": ids, "shuffled": False},
             "model": ", ".join(models) or "unknown",
+            "solver": cell["cell"],
             "config": {"epochs": plan["replicates"]},
             "packages": {"cortexdsl": __version__},
             "metadata": {

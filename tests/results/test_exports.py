@@ -59,15 +59,6 @@ def test_the_same_experiment_gives_the_same_logs(made: Path, tmp_path: Path) -> 
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
-def test_inspect_reads_its_logs(made: Path, tmp_path: Path) -> None:
-    """With the reader of Inspect itself, where it is installed (it is larger than all else together)."""
-    reader = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed")
-    for path in export_inspect(made, tmp_path / "logs"):
-        log = reader.read_eval_log(str(path))
-        assert log.status == "success"
-        assert len(log.samples) == 8
-
-
 def test_a_dataset_has_a_card_and_tables_of_one_type_a_column(made: Path, tmp_path: Path) -> None:
     """Weights are unknown in all but one cell: the type is learned from every row, not from the first."""
     parquet = pytest.importorskip("pyarrow.parquet")
