@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +23,16 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.cli.score_sources import ScoreSources, declared_claims, read_sources, with_own_answers
 from cortexdsl.cli.verbs import failure
 from cortexdsl.errors import CortexError, InputError
+from cortexdsl.import_path import python_command
 from cortexdsl.jobs.options import REPEATABLE, VerbParser
+from cortexdsl.models.control import read_controls
+from cortexdsl.models.transports.prices import PRICE_REMEDY
 from cortexdsl.numbers import counted
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.controls import change
 from cortexdsl.plan.persistence.run_record import early_end, is_locked
 from cortexdsl.plan.persistence.store import fixed_in, most_in, plan_or_empty, spec_of
 from cortexdsl.plan.persistence.verification import check_complete, check_files
@@ -37,13 +47,18 @@ from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.verdicts import evaluate_claims
 
 ALPHA = 0.05
+LIMIT_REACHED = "the limit of "
+"""In the message of a job that a limit ended."""
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file whose Markdown it shows on the page of a run."""
 
 
 def add_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add("sources", "a folder of results, a table of scores (CSV) or logs, as for compare", nargs="+")
+    line = "a folder of results, a table of scores (CSV), logs as for compare, or a spec (.yaml), which is run first"
+    parser.add("sources", line, nargs="+")
+    line = "the most that the experiment of the spec may spend, all its runs together"
+    parser.add("--most-dollars", line, type=float, metavar="X")
     line = "a claim that must be supported; repeatable (default: the hypotheses of the folder of results)"
     parser.add("--require", line, metavar="CLAIM", **REPEATABLE)
     parser.add("--undecided", "end with status 0 or 1 if a claim is undecided (default: 3)", choices=["pass", "fail"])
@@ -94,7 +109,16 @@ def _gate(args: argparse.Namespace) -> Gate:
     """Read the sources and return the verdicts on the required claims."""
     if args.burn_in is not None and args.burn_in < 1:
         raise InputError(f"--burn-in {args.burn_in}: this is not a number of exchanges\n    write --burn-in 200")
-    found = read_sources(args.sources, score=args.score, cluster=args.cluster)
+    sources = args.sources
+    if is_spec := len(sources) == 1 and sources[0].endswith((".yaml", ".yml")):
+        experiment = compile_spec(sources[0])
+        _check_spec(experiment, args)
+        if stopped := _run_spec(experiment, args.most_dollars):
+            return _without_results(experiment, args, stopped)
+        sources = [experiment.layout.root]
+    if args.most_dollars is not None and not is_spec:
+        raise InputError("--most-dollars is for a spec, which is run first; the sources cost nothing")
+    found = read_sources(sources, score=args.score, cluster=args.cluster)
     plan = _plan_of(found)
     required = list(dict.fromkeys(map(_plain, args.require or plan.get("hypotheses", ()))))
     if not required:
@@ -113,6 +137,59 @@ def _gate(args: argparse.Namespace) -> Gate:
         tuple(args.sources), _required(found, claims, required), claims.alpha, claims.correction,
         (*notes, decided), args.undecided or "", burn_in,
     )  # fmt: skip
+
+
+def _check_spec(experiment: Plan, args: argparse.Namespace) -> None:
+    """Refuse, before anything is spent, a claim that was not declared, and a limit on unknown prices."""
+    declared = set(map(_plain, experiment.hypotheses))
+    others = [text for text in args.require if _plain(text) not in declared]
+    if others or not declared:
+        what = f"--require '{others[0]}': this is not one of its hypotheses" if others else "there are no hypotheses"
+        raise InputError(
+            f"{experiment.spec_path}: {what}\n    add the claim to hypotheses, so that it is declared before the run"
+        )
+    most = args.most_dollars
+    if most is not None and not most > 0:
+        raise InputError(f"--most-dollars {most}: this is not a sum of money\n    write --most-dollars 2")
+    if most is not None and not rehearse_plan(experiment)[0].is_priced:
+        raise InputError(f"--most-dollars {most:g}: no price is known for some models\n    {PRICE_REMEDY}")
+
+
+def _run_spec(experiment: Plan, most: float | None) -> str:
+    """Run a spec to its report, as `cortexdsl run` does; return why if a limit stopped it.
+
+    Raises
+    ------
+    InputError
+        The run ended for another reason, which it printed.
+    """
+    spent = Path(experiment.layout.spent)
+    if most is not None:
+        held = read_controls(spent).applied(experiment.limits).dollars
+        change(experiment, {"dollars": most if held is None else min(most, held)}, {})
+    command = python_command("cortexdsl", "run", experiment.spec_path)
+    process = subprocess.Popen(command, stdout=sys.stderr.fileno())
+    status = None
+    while status is None:
+        with suppress(KeyboardInterrupt):  # the run has the signal, too, and ends in good order
+            status = process.wait()
+    if not status:
+        return ""
+    messages = [tally.message for tally in Tallies(spent).read() if LIMIT_REACHED in tally.message]
+    if not messages:
+        again = f"cortexdsl run {experiment.spec_path}"
+        raise InputError(f"{experiment.spec_path}: its run ended with status {status}; see above\n    run it: {again}")
+    return messages[0]
+
+
+def _without_results(experiment: Plan, args: argparse.Namespace, why: str) -> Gate:
+    """Return the gate of a spec whose run reached a limit before it had a report: nothing is decided."""
+    texts = args.require or experiment.hypotheses
+    rows = [ClaimRow(_plain(text), None, None, None, None, None, "undecided", note=why) for text in texts]
+    claims = tuple(RequiredClaim(row, 0, None) for row in rows)
+    analysis, stopping, undecided = experiment.analysis, experiment.stopping, args.undecided or ""
+    alpha = stopping.alpha if stopping else analysis["alpha"]
+    return Gate(tuple(args.sources), claims, alpha, analysis["correction"], undecided=undecided)
 
 
 def _plan_of(found: ScoreSources) -> Mapping[str, Any]:

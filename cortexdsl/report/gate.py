@@ -38,7 +38,7 @@ class RequiredClaim:
     ----------
     row : ClaimRow
     present : int
-        The questions of the scores; the replicates, if it is replicates that would decide the claim.
+        The questions of the scores; the replicates, if it is replicates that would decide the claim; 0 without scores.
     dollars : float or None
         The price of a new run that decides it; None if it is decided, or if nothing is known of prices.
     """
@@ -55,7 +55,7 @@ class RequiredClaim:
     @property
     def further(self) -> str:
         """What would decide an undecided claim, in a sentence; empty for others."""
-        if self.row.verdict != "undecided":
+        if self.row.verdict != "undecided" or not self.present:
             return ""
         if self.row.questions_needed is None and self.row.replicates_needed is None:
             return "How many questions would decide it cannot be estimated from these scores."

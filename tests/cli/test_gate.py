@@ -20,6 +20,7 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.run_record import begin_run, end_run
 from cortexdsl.report.gate import COLUMNS
 from tests.jobs.experiment import NAME, SPEC, call, run_jobs, write_spec
+from tests.workflow.bench import Bench
 
 HEAD = "cell,replicate,question_id,score\n"
 CLAIM = "accuracy(new) >= accuracy(old) - 0.02"
@@ -327,3 +328,50 @@ def test_the_action_runs_the_gate(worse: str, repository: Path, undecided: str, 
     assert len(ElementTree.parse("j $(touch x).xml").getroot()) == 2
     assert "2 required claims, 1 undecided, 1 supported" in Path("step.md").read_text()
     assert not Path("x").exists()
+
+
+# ------------------------------------------------------------ a spec
+PAID = SPEC.replace("e12}", "e12, price: {input: 1000, output: 2000}}").replace("size: 20", "size: 60")
+STOPPING = "stopping: {rule: together, fewest: 20, batch: 20}\n"
+
+
+@pytest.mark.workflow
+def test_a_spec_is_run_until_its_claims_are_decided(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.write("specs/small.yaml", PAID + STOPPING)
+    done = bench.cortexdsl("gate", "specs/small.yaml", "--most-dollars", "100000", "--json", "g.json")
+    assert done.status == 0, done.text
+    assert "gate passed: 1 required claim, 1 supported" in done.text
+    assert len((tmp_path / "results/small/scores.csv").read_text().splitlines()) - 1 == 80  # of 2 x 60
+
+
+@pytest.mark.workflow
+def test_a_run_that_reaches_the_limit_is_undecided(tmp_path: Path) -> None:
+    """A call costs about 0.1 dollars; of the limit, only calls in flight may exceed it."""
+    bench = Bench(tmp_path)
+    bench.write("specs/small.yaml", PAID + STOPPING)
+    done = bench.cortexdsl("gate", "specs/small.yaml", "--most-dollars", "0.5", "--json", "g.json")
+    assert done.status == 3, done.text
+    text = " ".join(done.text.split())
+    assert "UNDECIDED" in text
+    assert "The limit of 0.5 dollars is reached" in text
+    assert json.loads((tmp_path / "g.json").read_text())["outcome"] == "undecided"
+    assert not (tmp_path / "results/small/scores.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (["--require", "accuracy(high) > 0.1"], "this is not one of its hypotheses"),
+        (["--most-dollars", "-1"], "--most-dollars -1.0: this is not a sum of money"),
+        (["--burn-in", "0"], "--burn-in 0"),
+    ],
+)
+def test_a_spec_is_refused_before_it_is_run(
+    worse: str, capsys: pytest.CaptureFixture[str], command: list[str], expected: str
+) -> None:
+    spec = write_spec()
+    status, text = gate(capsys, spec, *command)
+    assert (status, Path("results").exists()) == (2, False)
+    assert expected in text
+    assert "--most-dollars is for a spec" in gate(capsys, worse, "--require", CLAIM, "--most-dollars", "1")[1]
