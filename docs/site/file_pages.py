@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 
-from file_values import CALL_LOG, COLUMNS, FILES, PACKED, RECORDS, SCORES, VERSIONS, WAVES
+from file_values import CALL_LOG, COLUMNS, FILES, PACKED, RECORDS, SCORES, TRANSCRIPT, VERSIONS, WAVES
 from markdown_tables import table
 
 from cortexdsl.core import debates as core
@@ -172,6 +172,12 @@ def _of_files() -> Iterator[str]:
         "`servers/NAME~TIME.json`: one file for each start of a server, updated once a second. The counts come from "
         "`/metrics` of the server and include requests of other programs. vLLM has all of them, llama.cpp all except "
         "`requests`, Ollama none.",
+    )
+    yield _section(
+        "A line of a transcript to import",
+        TRANSCRIPT,
+        "The file that `cortexdsl import` reads has one debate a line ([import old transcripts](../old-runs.md)). "
+        "`--field KEY=NAME` says how a key is called in your file.",
     )
     yield _section(
         "scores.csv",

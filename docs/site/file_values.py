@@ -252,6 +252,33 @@ SCORES: Mapping[str, str] = {
 }
 """Columns of scores.csv."""
 
+TRANSCRIPT: Mapping[str, str] = {
+    "agents": "required. What each agent said in each round: a list for each name, or a list of lists. If an agent was "
+    "not run in a round, write `null`, or end its list earlier",
+    "names": "the agents' names, if `agents` is a list of lists. Default: `agent 1`, `agent 2` ...",
+    "id": "the question's id, text or whole number. Default: the number of the line",
+    "dataset": "its dataset; `MMLU/prehistory` is dataset MMLU, group prehistory. Default: `--dataset`, else the "
+    "name of the file",
+    "cell": "which method produced the debate. Default: `--cell`, else `imported`",
+    "replicate": "which repetition it is. Default: 1",
+    "question": "the question",
+    "context": "a text that belongs to it",
+    "cluster": "the same text for questions that belong together",
+    "choices": 'the options: a list of texts, which get the labels A, B ...; or `{"label": [...], "text": [...]}`',
+    "answer": "the right answer (gold); with `choices` its label, or its index from 0 as a number. Give it for all "
+    "questions of a dataset, or for none: then there are records but no scores",
+    "models": "a text for all agents, or a list with one for each. Default: unknown",
+    "personas": "a list with one for each agent",
+    "heard": "for each round after the first, a list of pairs `[speaker, listener]`. Default: everyone hears all "
+    "others that were run in the round before",
+    "confidence": "a number for each reply, in lists of the same shape as `agents`. Default: read from the reply",
+    "prompt_tokens": "numbers of tokens, in lists of the same shape. Default: unknown",
+    "completion_tokens": "the same for replies",
+    "final": "the answer that the debate ended with. Default: the majority of the last round; if it is tied, the "
+    "answer with the highest sum of confidences, or else a draw",
+}
+"""Keys of a line of an imported transcript."""
+
 PACKED: Mapping[str, str] = {
     "float64": "the numbers row by row, 8 bytes each, little-endian, in base64; NaN means null",
     "upper": "for a symmetric matrix: the same, but only the part of each row from the diagonal on",

@@ -24,6 +24,7 @@ from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.models.call_log.records import call_record
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.interface import Raw, TokenCounts
+from cortexdsl.records.transcripts import WORDS as TRANSCRIPT_WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cortexdsl", "cortexdsl_tiny", "cortexdsl_train", "snakemake_logger_plugin_cortexdsl")
@@ -237,6 +238,10 @@ def test_the_pages_of_files_describe_every_field(site: dict[str, ModuleType]) ->
     line = call_record("key", call, raw, seconds=1, attempts=2, lost=Usage(attempts=1))
     section = pages["files"].split("## A line of a call log")[1].split("\n## ")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {*line, "checksum"}
+
+
+def test_the_page_of_files_has_every_key_of_a_transcript(site: dict[str, ModuleType]) -> None:
+    assert set(site["file_values"].TRANSCRIPT) == set(TRANSCRIPT_WORDS)
 
 
 def test_a_field_without_a_meaning_is_an_error(site: dict[str, ModuleType]) -> None:
