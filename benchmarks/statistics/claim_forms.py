@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from scenarios.bounds import Group
 from scenarios.bounds import groups as bound_groups
-from scenarios.fixed_questions import these_groups
+from scenarios.these import these_groups
 
 from cortexdsl.claims.cells import cells_of
 from cortexdsl.stats.verdicts import evaluate_claims

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from scenarios.bounds import CHANCES
-from scenarios.fixed_questions import fixed_chances
+from scenarios.these import fixed_chances
 
 from cortexdsl.core import Floats
 from cortexdsl.stats.inference.fixed_questions import drawn_contrast

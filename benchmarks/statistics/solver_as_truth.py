@@ -23,7 +23,7 @@ from cortexdsl.core import Dataset, Floats
 from cortexdsl.models.transports.builtin import solve
 from cortexdsl.stats.planning.expectations import Expectation
 from cortexdsl.stats.planning.planning import plan_power
-from cortexdsl.stats.planning.power import bonett_price_inflation, normal_power
+from cortexdsl.stats.planning.power import normal_power
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.verdicts import evaluate_claims
 from cortexdsl.tasks.load import load
@@ -75,10 +75,8 @@ def main() -> None:
     print(f"skills {SKILLS[0]} and {SKILLS[1]}: accuracies {weak.mean():.3f} and {strong.mean():.3f}; ", end="")
     many = draw(np.random.default_rng(1), strong, weak, 500_000)
     moved = many["a"].mean(axis=0) - many["b"].mean(axis=0)
-    deviation, added = float(moved.std()), float((moved**2).sum() / (moved != 0).sum())
-    stated = normal_power(
-        size, float(truth), deviation, inflation=bonett_price_inflation(size, deviation, added), freedom=size + 1
-    )
+    deviation = float(moved.std())
+    stated = normal_power(size, float(truth), deviation, freedom=size - 1)
     print(f"the plan asks for {size} questions x {REPLICATES} replicates.")
     print(f"It counts on a spread of {plan['deviation']:.3f}, from one earlier run of {QUESTIONS} questions.")
     print(f"The pool's own spread is {deviation:.3f}; with it the stated power is {stated:.1%}.\n")
