@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import zip_longest
@@ -22,6 +23,7 @@ from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.engine.decisions import Decision, vote
 from cortexdsl.engine.seeds import seeded_random
 from cortexdsl.errors import DataError
+from cortexdsl.records.mallm import is_mallm, mallm_lines
 from cortexdsl.typed_json import Codec, FieldError, mapping, read_at, text
 
 Edge: TypeAlias = tuple[str, str]
@@ -106,6 +108,7 @@ def read_transcripts(
     Parameters
     ----------
     path : Path
+        Or a file of MALLM.
     dataset, cell : str
         Of lines that name none.
     fields : mapping of word to column
@@ -121,13 +124,22 @@ def read_transcripts(
             near = get_close_matches(word, WORDS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(WORDS)}"
             raise DataError(f"a transcript has no field {word!r}\n    {hint}")
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(_lines(path), start=1):
         if line.strip():
             yield _transcript(line, f"{path}:{number}", str(number), dataset, cell, fields)
+
+
+def _lines(path: Path) -> list[bytes]:
+    """Return the lines of a file of transcripts, or of a file of MALLM, which is one list, as if it had lines."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+    rows = None
+    if data.lstrip().startswith(b"["):
+        with suppress(ValueError, RecursionError):  # a line of its own may be such a list, which is reported below
+            rows = json.loads(data)
+    return [json.dumps(line).encode() for line in mallm_lines(rows, str(path))] if is_mallm(rows) else data.splitlines()
 
 
 def _transcript(
