@@ -135,7 +135,7 @@ def _lines(path: Path) -> list[bytes]:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
-    rows = None
+    rows: Any = None
     if data.lstrip().startswith(b"["):
         with suppress(ValueError, RecursionError):  # a line of its own may be such a list, which is reported below
             rows = json.loads(data)

@@ -14,8 +14,8 @@ from cortexdsl.records import debate_files, read_debates
 
 def memory(number: int, turn: int, agent: str, message: str, *known: int, persona: str = "") -> dict[str, Any]:
     return {"message_id": number, "turn": turn, "agent_id": agent, "persona": persona or agent,
-            "contribution": "improve", "message": message, "agreement": None, "solution": None, "memory_ids": list(known),
-            "additional_args": {}}  # fmt: skip
+            "contribution": "improve", "message": message, "agreement": None, "solution": None,
+            "memory_ids": list(known), "additional_args": {}}  # fmt: skip
 
 
 def debate(identity: str, *messages: dict[str, Any], **more: Any) -> dict[str, Any]:
