@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, TypeAlias
 from urllib.parse import quote
 
 from cortexdsl import __version__
@@ -50,14 +50,9 @@ _FORMATS = {".csv": "text/csv", ".json": "application/json", ".jsonl": "applicat
             ".md": "text/markdown", ".tex": "application/x-tex"}  # fmt: skip
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
 """The earliest time of a file in a ZIP archive: times of files are not part of an experiment."""
+Put: TypeAlias = Callable[[str, BinaryIO], None]
+"""Writes the content of a stream to a path of the crate."""
 NO_LICENSE = "No license is stated. State one before you publish this crate."
-
-
-class Put(Protocol):
-    """Writes one file of the crate."""
-
-    def __call__(self, path: str, content: BinaryIO) -> None:
-        """Write the rest of a stream to a path of the crate."""
 
 
 def export_crate(folder: Path, target: Path) -> int:
@@ -142,13 +137,14 @@ def _files(source: ExportSource) -> dict[str, Path]:
     spec = Path(str(source.plan.get("spec") or ""))
     try:
         plan = compile_spec(str(spec), experiment=source.plan.get("experiment"))  # it refuses keys in a spec
-        files |= {_place(file, "specs"): file for file in read_extended(spec)[1]}
+        files |= {_place(file, f"specs/{file.name}"): file for file in read_extended(spec)[1]}
     except (CortexError, OSError):
         return files  # `lacking` says so
     for name in declaration_of(plan)["prompts"]:
         files |= {f"prompts/{name}": path for path in _first(plan.templates.folders, name)}
     for folder in plan.templates.own_folders:
-        files |= {f"prompts/{file.relative_to(folder).as_posix()}": file for file in folder.rglob("*.j2")}
+        own_prompts = {file: f"prompts/{file.relative_to(folder).as_posix()}" for file in folder.rglob("*.j2")}
+        files |= {_place(file, elsewhere): file for file, elsewhere in own_prompts.items()}
     return files
 
 
@@ -165,10 +161,10 @@ def _first(folders: tuple[Path, ...], name: str) -> list[Path]:
     return [folder / name for folder in folders if (folder / name).is_file()][:1]
 
 
-def _place(file: Path, folder: str) -> str:
+def _place(file: Path, elsewhere: str) -> str:
     """Return where a file of the user lies in a crate: where it lies here, if that is below the current folder."""
     here, whole = Path.cwd().resolve(), file.resolve()
-    return whole.relative_to(here).as_posix() if whole.is_relative_to(here) else f"{folder}/{file.name}"
+    return whole.relative_to(here).as_posix() if whole.is_relative_to(here) else elsewhere
 
 
 def _entry(path: str, file: Path) -> dict[str, Any]:
@@ -203,7 +199,7 @@ def _metadata(source: ExportSource, entries: Mapping[str, dict[str, Any]]) -> di
     values = [*_values("question digest of", "dataset", digests)]
     spent = [*_values("spent:", "spent", _calls(source.folder))]
     made = [{"@id": entity["@id"]} for path, entity in entries.items() if path.startswith(own)]
-    given = [{"@id": entity["@id"]} for path, entity in entries.items() if path.startswith(("specs/", "prompts/"))]
+    given = [{"@id": one["@id"]} for path, one in entries.items() if not path.startswith((own, "workflow/"))]
     programs = sorted({entry.program for entry in read_journal(source.layout).files.values() if entry.program})
     about = {
         "@id": METADATA, "@type": "CreativeWork", "about": {"@id": "./"},

@@ -106,12 +106,16 @@ def test_a_table_that_was_edited_together_with_the_crate_is_found_by_the_ledger(
     assert "its sha256 is not that of the crate" not in out
 
 
-def test_an_archive_is_whole_after_it_was_unpacked_and_replayed_from(said: Said, tmp_path: Path) -> None:
-    """The spec and the call logs lie where `replay` looks for them."""
+def test_an_unpacked_archive_is_in_order_and_is_replayed_without_a_model(said: Said, tmp_path: Path) -> None:
+    """The spec, its prompts and the call logs lie where `replay` looks for them."""
     said("export", "small", "--to", "ro-crate", "--out", str(tmp_path / "crate.zip"))
     with zipfile.ZipFile(tmp_path / "crate.zip") as archive:
         archive.extractall(tmp_path / "unpacked")
-    assert said("verify", "small", folder=tmp_path / "unpacked")[0] == 0
+    unpacked = Bench(tmp_path / "unpacked")
+    assert said("verify", "small", folder=unpacked.folder)[0] == 0
+    run = unpacked.cortexdsl("replay", "small", timeout=240)
+    assert run.status == 0, run.text
+    assert "replayed from their call logs byte for byte; no model was called" in run.text
 
 
 @pytest.mark.parametrize("kind", ["changed", "key", "spec", "used"])
