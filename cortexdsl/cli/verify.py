@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 from cortexdsl.errors import InputError
@@ -18,6 +18,9 @@ from cortexdsl.plan.persistence.ledger import is_experiment
 from cortexdsl.plan.persistence.store import spec_of
 from cortexdsl.plan.persistence.verification import Difference, Verification, verify_results
 from cortexdsl.text_layout import wrapped
+
+_SHOWN = 5
+"""Files of a crate that are named for one reason."""
 
 
 def add_arguments(parser: VerbParser) -> None:
@@ -46,14 +49,18 @@ def run(args: argparse.Namespace) -> int:
 def _crate(args: argparse.Namespace) -> int:
     """Check an RO-Crate; the exit status is 0 if everything is in order, else 1."""
     outcome = check_crate(args.results)
-    found = [*outcome.findings, *(replace(one, path=f"{folder}/{one.path}") for folder, verified in
-                                  outcome.results.items() for one in verified.findings)]  # fmt: skip
+    found = outcome.findings
     if args.json:
-        findings = [asdict(one) for one in found]
-        print(json.dumps({"crate": str(args.results), "is_whole": not found, "files": outcome.files,
-                          "findings": findings}))  # fmt: skip
+        said = {"crate": str(args.results), "is_whole": not found, "files": outcome.files}
+        print(json.dumps(said | {"findings": [asdict(one) for one in found]}))
         return 1 if found else 0
-    print("\n".join(line for one in found for line in _finding(one)), end="\n" if found else "")
+    by_kind: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        by_kind.setdefault((one.what, one.remedy), []).append(one.path)
+    for (what, remedy), paths in by_kind.items():
+        more = f"and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+        print("\n".join([*paths[:_SHOWN], *filter(None, [more])]))
+        print("\n".join([*wrapped(what, 4), *wrapped(f"what to do: {remedy}", 4)]))
     files = counted(outcome.files, "file")
     if found:
         what = f"{counted(len(found), 'thing is', 'things are')} not in order ({files} read)"

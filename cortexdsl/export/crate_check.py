@@ -9,7 +9,7 @@ import json
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest
@@ -22,8 +22,7 @@ from urllib.parse import unquote
 from cortexdsl.errors import CortexError, DataError
 from cortexdsl.export.crate import METADATA
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.store import spec_of
-from cortexdsl.plan.persistence.verification import Difference, Verification, verify_results
+from cortexdsl.plan.persistence.verification import Difference, verify_results
 from cortexdsl.symlinks import refuse_symlinks
 
 _MOST_BYTES = 64 << 30
@@ -42,19 +41,14 @@ class CrateCheck:
     files : int
         That the crate names.
     findings : tuple of Difference
-        What is not as the crate says.
-    results : mapping of path to Verification
-        The outcome for each experiment in it.
+        What is not as the crate says, and what the results' own ledger finds beyond that.
+    results : tuple of str
+        The folders of the experiments in it.
     """
 
     files: int
     findings: tuple[Difference, ...]
-    results: Mapping[str, Verification]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether everything is in order."""
-        return not self.findings and not any(outcome.findings for outcome in self.results.values())
+    results: tuple[str, ...]
 
 
 def is_crate(place: Path) -> bool:
@@ -85,13 +79,16 @@ def check_crate(place: Path) -> CrateCheck:
         folders = [PurePosixPath(path).parent for path in named if PurePosixPath(path).name == "ledger.jsonl"]
         if not folders:
             raise DataError(f"{place}: this crate holds no results of cortexdsl\n    {_AGAIN}")
-        results = {str(folder): _verified(root / folder) for folder in folders if (root / folder).is_dir()}
-        return CrateCheck(len(named), tuple(findings), results)
-
-
-def _verified(folder: Path) -> Verification:
-    layout = Layout(folder.as_posix())
-    return verify_results(layout, f"cortexdsl run {spec_of(layout)}")
+        known = {one.path for one in findings}
+        results = [str(folder) for folder in folders if (root / folder).is_dir()]
+        # The one who checks a crate cannot make its files again, unlike the one who ran the experiment.
+        findings += [
+            Difference(f"{folder}/{one.path}", f"not as the experiment wrote it: {one.what}", _AGAIN)
+            for folder in results
+            for one in verify_results(Layout((root / folder).as_posix()), "").findings
+            if f"{folder}/{one.path}" not in known
+        ]
+        return CrateCheck(len(named), tuple(findings), tuple(results))
 
 
 def _named(root: Path, place: Path) -> dict[str, str]:
