@@ -77,16 +77,18 @@ def add_arguments(parser: VerbParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb; every error has the status 2, because 1 is that of a contradicted claim."""
+    for path in filter(None, (args.summary, args.junit, args.json)):
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: its folder does not exist")
     try:
         gate = _gate(args)
-        print("\n".join(gate.lines()))
         _write(gate, args)
     except InputError:
         raise
-    except BrokenPipeError:
-        return gate.status
     except (CortexError, OSError) as error:
         raise InputError(failure(error)[1].removeprefix("error: ")) from error
+    with suppress(BrokenPipeError):  # a reader that has ended does not change the status
+        print("\n".join(gate.lines()))
     return gate.status
 
 
@@ -147,6 +149,11 @@ def _check_spec(experiment: Plan, args: argparse.Namespace) -> None:
         what = f"--require '{others[0]}': this is not one of its hypotheses" if others else "there are no hypotheses"
         raise InputError(
             f"{experiment.spec_path}: {what}\n    add the claim to hypotheses, so that it is declared before the run"
+        )
+    if args.score or args.cluster or (args.burn_in and experiment.stopping):
+        why = "asks questions by what the cells answered" if experiment.stopping else "has its own scores and clusters"
+        raise InputError(
+            f"{experiment.spec_path}: this experiment {why}\n    leave out --burn-in, --score and --cluster"
         )
     most = args.most_dollars
     if most is not None and not most > 0:

@@ -139,13 +139,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    status = 0
     try:
         parsed = parse(arguments)
-        status: int = parsed.run(parsed)
+        status = parsed.run(parsed)
         sys.stdout.flush()
     except BrokenPipeError:  # `cortexdsl ... | head`: the reader has ended, which is not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (CortexError, OSError) as error:
         status, message = failure(error)
         print(message, file=sys.stderr)

@@ -160,7 +160,7 @@ def test_names_of_cells_and_files_are_text_in_markdown_and_xml(worse: str, capsy
         (["worse.csv", "--require", "accuracy(newer) > accuracy(old)"], "no cell 'newer'; nearest: new"),
         (["worse.csv", "--require", "f1(new) > f1(old)"], "f1"),
         (["none.csv", "--require", CLAIM], "none.csv: there is no such file"),
-        (["worse.csv", "--require", CLAIM, "--junit", "none/j.xml"], "none/j.xml: No such file or directory"),
+        (["worse.csv", "--require", CLAIM, "--junit", "none/j.xml"], "none/j.xml: its folder does not exist"),
         (["worse.csv", "--require", CLAIM, "--burn-in", "0"], "--burn-in 0: this is not a number"),
         (["worse.csv", "--require", "accuracy(new) > 0.3", "--burn-in", "9"], "the claims are about new alone"),
     ],
@@ -168,10 +168,26 @@ def test_names_of_cells_and_files_are_text_in_markdown_and_xml(worse: str, capsy
 def test_bad_input_has_status_2_and_one_sentence(
     worse: str, capsys: pytest.CaptureFixture[str], command: list[str], expected: str
 ) -> None:
-    """Also if a file cannot be written: 1 is the status of a contradicted claim alone."""
     status, text = gate(capsys, *command)
     assert status == 2
     assert expected in text.partition("error: ")[2]
+
+
+def test_a_file_that_cannot_be_written_has_status_2(worse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """1 is the status of a contradicted claim alone."""
+    Path("folder").mkdir()
+    status, text = gate(capsys, worse, "--require", CLAIM, "--json", "folder")
+    assert (status, text) == (2, "error: folder: Is a directory")
+
+
+def test_a_reader_that_has_ended_does_not_change_the_status(worse: str) -> None:
+    """With `| head` and `pipefail`, a contradicted claim would pass otherwise."""
+    command = [sys.executable, "-m", "cortexdsl", "gate", worse, "--require", CLAIM]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 # ------------------------------------------------------------ logs and folders of results
@@ -365,6 +381,7 @@ def test_a_run_that_reaches_the_limit_is_undecided(tmp_path: Path) -> None:
         (["--require", "accuracy(high) > 0.1"], "this is not one of its hypotheses"),
         (["--most-dollars", "-1"], "--most-dollars -1.0: this is not a sum of money"),
         (["--burn-in", "0"], "--burn-in 0"),
+        (["--score", "f1"], "this experiment has its own scores"),
     ],
 )
 def test_a_spec_is_refused_before_it_is_run(
