@@ -33,6 +33,8 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.controls import change
+from cortexdsl.plan.persistence.history import spec_changes
+from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.run_record import early_end, is_locked
 from cortexdsl.plan.persistence.store import fixed_in, most_in, plan_or_empty, spec_of
 from cortexdsl.plan.persistence.verification import check_complete, check_files
@@ -40,6 +42,7 @@ from cortexdsl.records.tallies import Tallies, total_of
 from cortexdsl.report.csv_rows import ClaimRow, read_frame, rows_of
 from cortexdsl.report.gate import Gate, RequiredClaim, outcome_of
 from cortexdsl.report.phrasing.comparisons import claims_decided
+from cortexdsl.report.phrasing.ledger import changes_in_words
 from cortexdsl.stats.planning.planning import further_needed
 from cortexdsl.stats.relabelling import relabelled
 from cortexdsl.stats.tables.answers import with_answers
@@ -205,7 +208,8 @@ def _plan_of(found: ScoreSources) -> Mapping[str, Any]:
     Raises
     ------
     InputError
-        The experiment is running or its last run ended early, so that its tables are those of an earlier one.
+        The experiment is running, its last run ended early or its spec has changed, so that its tables are those of an
+        earlier one.
     DataError
         A table was edited or deleted.
     """
@@ -220,6 +224,12 @@ def _plan_of(found: ScoreSources) -> Mapping[str, Any]:
         if end is not None or is_locked(Path(layout.root)):
             why = f"{end.why}, so that its tables are not those of this spec" if end else "a run is in progress"
             raise InputError(f"{layout.root}: {why}\n    finish it first: cortexdsl run {spec_of(layout)}")
+        now = read_journal(layout).ledger.now
+        if now is not None and (differs := spec_changes(now, plan)):
+            raise InputError(
+                f"{layout.root}: its spec has changed since the run ({changes_in_words(differs)})\n"
+                f"    run it first: cortexdsl run {spec_of(layout)}"
+            )
     return plan
 
 

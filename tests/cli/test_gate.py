@@ -270,6 +270,15 @@ def test_a_run_that_ended_early_is_refused(place: Path, capsys: pytest.CaptureFi
     assert "finish it first: cortexdsl run specs/small.yaml" in text
 
 
+def test_results_of_a_spec_that_has_changed_are_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise a changed prompt would pass by the results of the earlier one."""
+    spec = Path("specs/small.yaml")
+    spec.write_text(spec.read_text().replace("size: 20", "size: 15"))
+    status, text = gate(capsys, place.as_posix())
+    assert status == 2
+    assert "its spec has changed since the run (dataset arithmetic: 20 questions, then 15)" in text
+
+
 def test_an_experiment_that_stops_early_is_tested_by_its_own_hypotheses_alone(
     worse: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
