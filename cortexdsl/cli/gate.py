@@ -36,7 +36,7 @@ from cortexdsl.plan.persistence.controls import change
 from cortexdsl.plan.persistence.history import spec_changes
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.run_record import early_end, is_locked
-from cortexdsl.plan.persistence.store import fixed_in, most_in, plan_or_empty, spec_of
+from cortexdsl.plan.persistence.store import plan_or_empty, spec_of
 from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.records.tallies import Tallies, total_of
 from cortexdsl.report.csv_rows import ClaimRow, read_frame, rows_of
@@ -243,7 +243,6 @@ def _judged(found: ScoreSources, plan: Mapping[str, Any], required: Sequence[str
         return _Claims(dict(zip(required, rows_of(verdicts, ClaimRow), strict=True)), table, arms, ALPHA, "holm", plan)
     assert found.own is not None
     arms = tuple(CellNames.of(cell) for cell in plan["cells"])
-    table = replace(table, most=most_in(plan), fixed=fixed_in(plan))
     analysis, stopping = plan.get("analysis") or {}, plan.get("stopping") or {}
     alpha, correction = stopping.get("alpha", analysis.get("alpha", ALPHA)), analysis.get("correction", "holm")
     rows = {_plain(row.claim): row for row in read_frame(found.own.parent / "hypotheses.csv", ClaimRow)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +17,9 @@ from cortexdsl.logs.pairing import pair_logs
 from cortexdsl.logs.sources import is_log, read_logs
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes
+from cortexdsl.plan.persistence.history import spec_changes
 from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.store import fixed_in, most_in, plan_or_empty
 from cortexdsl.plan.persistence.verification import check_files, check_own_files
 from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table, score_table
@@ -119,12 +121,18 @@ def _table(path: Path, cluster: str | None) -> ScoreTable:
     check_own_files([path])
     check_files(Layout(path.parent.as_posix()), [])
     table = read_table(path)
-    if cluster is None:
-        return table
-    frame = table.frame
-    if cluster not in frame:
-        raise InputError(f"--cluster {cluster}: {path} has no such column\n    it has: {', '.join(map(str, frame))}")
-    return score_table(frame.assign(cluster=frame[cluster]), str(path))
+    if cluster is not None:
+        frame = table.frame
+        if cluster not in frame:
+            had = ", ".join(map(str, frame))
+            raise InputError(f"--cluster {cluster}: {path} has no such column\n    it has: {had}")
+        table = score_table(frame.assign(cluster=frame[cluster]), str(path))
+    layout = Layout(path.parent.as_posix())
+    plan = plan_or_empty(layout) if path == Path(layout.table("scores")) else {}
+    now = read_journal(layout).ledger.now if plan else None
+    if now is None or spec_changes(now, plan):
+        return table  # another spec may have other limits
+    return replace(table, most=most_in(plan), fixed=fixed_in(plan))
 
 
 def _joined(tables: Sequence[ScoreTable], sources: str) -> ScoreTable:
@@ -136,4 +144,7 @@ def _joined(tables: Sequence[ScoreTable], sources: str) -> ScoreTable:
             f"{sources}: the cell {twice[0]!r} is in more than one of them\n"
             "    rename it in one of the tables, so that verdicts can name both"
         )
-    return score_table(pd.concat([table.frame for table in tables], ignore_index=True), sources)
+    joined = score_table(pd.concat([table.frame for table in tables], ignore_index=True), sources)
+    most = {cell: bounds for table in tables for cell, bounds in table.most.items()}
+    fixed = {cell: counts for table in tables for cell, counts in table.fixed.items()}
+    return replace(joined, most=most, fixed=fixed)

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from cortexdsl.cli.main import main
+from cortexdsl.cli.score_sources import read_sources
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.run_record import begin_run, end_run
@@ -401,3 +402,13 @@ def test_a_spec_is_refused_before_it_is_run(
     assert (status, Path("results").exists()) == (2, False)
     assert expected in text
     assert "--most-dollars is for a spec" in gate(capsys, worse, "--require", CLAIM, "--most-dollars", "1")[1]
+
+
+def test_a_results_folder_comes_with_the_counts_that_its_plan_fixes(place: Path) -> None:
+    """They decide claims about counts; the plan of a spec that has changed since says nothing of them."""
+    table = read_sources([place.as_posix()]).table
+    assert table.fixed == {"low": {"rounds": 0.0, "calls": 1.0}, "high": {"rounds": 0.0, "calls": 1.0}}
+    plan = place / "plan.json"
+    plan.write_text(plan.read_text().replace("accuracy(high)", "accuracy(low)"))
+    changed = read_sources([place.as_posix()]).table
+    assert changed.fixed == {}
