@@ -17,7 +17,7 @@ from cortexdsl.logs.pairing import pair_logs
 from cortexdsl.logs.sources import is_log, read_logs
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes
-from cortexdsl.plan.persistence.history import spec_changes
+from cortexdsl.plan.persistence.history import plan_changes
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.store import fixed_in, most_in, plan_or_empty
 from cortexdsl.plan.persistence.verification import check_files, check_own_files
@@ -130,8 +130,8 @@ def _table(path: Path, cluster: str | None) -> ScoreTable:
     layout = Layout(path.parent.as_posix())
     plan = plan_or_empty(layout) if path == Path(layout.table("scores")) else {}
     now = read_journal(layout).ledger.now if plan else None
-    if now is None or spec_changes(now, plan):
-        return table  # another spec may have other limits
+    if now is None or plan_changes(now, plan):
+        return table  # another plan may have other limits
     return replace(table, most=most_in(plan), fixed=fixed_in(plan))
 
 

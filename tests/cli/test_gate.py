@@ -405,7 +405,7 @@ def test_a_spec_is_refused_before_it_is_run(
 
 
 def test_a_results_folder_comes_with_the_counts_that_its_plan_fixes(place: Path) -> None:
-    """They decide claims about counts; the plan of a spec that has changed since says nothing of them."""
+    """They decide claims about counts; a plan that is not the declared one says nothing of them."""
     table = read_sources([place.as_posix()]).table
     assert table.fixed == {"low": {"rounds": 0.0, "calls": 1.0}, "high": {"rounds": 0.0, "calls": 1.0}}
     plan = place / "plan.json"
