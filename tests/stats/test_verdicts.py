@@ -192,6 +192,13 @@ def test_methods_that_always_differ_alike_are_certain_only_by_the_plan() -> None
     assert _verdict(broken, "calls(a) > calls(b)")["verdict"] == "undecided", "the debates do not keep to the plan"
 
 
+def test_a_count_of_1_that_the_plan_fixes_is_no_share_of_right_answers() -> None:
+    table = score_table(long_table({"a": np.ones((1, 30)), "b": np.ones((1, 30))}, "calls"))
+    row = _verdict(replace(table, fixed={"a": {"calls": 1.0}, "b": {"calls": 1.0}}), "calls(a) <= calls(b) + 0.05")
+    assert (row["verdict"], row["p"]) == ("supported", 0.0)
+    assert "certain by the plan" in row["test"]
+
+
 def test_the_interval_of_a_claim_reaches_0_exactly_where_its_p_is_above_alpha() -> None:
     """Four wins to none of twenty are significant, three are not."""
     for wins, inside in ((4, False), (3, True)):

@@ -134,6 +134,7 @@ def units_of(
     values = np.concatenate([layer.values for layer in layers], axis=1)
     count = sum(counts)
     scored = np.all([layer.scored for layer in layers], axis=0)
+    fixed = np.array([_is_fixed(table, one, row) for one, row in zip(quantities, values, strict=True)])
     return Units(
         dataset=datasets[0] if len(datasets) == 1 else "all",
         metric=quantities[0].metric if len({q.metric for q in quantities}) == 1 else "the claim",
@@ -148,10 +149,10 @@ def units_of(
         gaps=np.sum([layer.gaps for layer in layers], axis=0),
         missing=np.sum([layer.missing for layer in layers], axis=0),
         unparsed=np.sum([layer.unparsed for layer in layers], axis=0),
-        yes_no=np.all([layer.yes_no for layer in layers], axis=0),
+        yes_no=np.all([layer.yes_no for layer in layers], axis=0) & ~fixed,  # one call a question is no right answer
         scored=scored,
         rarer=np.stack([layer.rarer for layer in layers]).min(axis=0),
-        fixed=np.array([_is_fixed(table, one, row) for one, row in zip(quantities, values, strict=True)]),
+        fixed=fixed,
         _unit=unit,
         _weight=weight,
         draws=draws_of(table, quantities, datasets, scored) if with_draws else None,
