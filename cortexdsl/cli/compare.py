@@ -18,17 +18,23 @@ from cortexdsl.core import Family
 from cortexdsl.core.columns import column_metric, described_columns, is_share
 from cortexdsl.core.metrics import find_metric
 from cortexdsl.errors import InputError
+from cortexdsl.files import write_text
 from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
+from cortexdsl.metrics.estimates import metrics_table
+from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, OmnibusRow, RankRow, rows_of
+from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.claims import answer
 from cortexdsl.report.phrasing.comparisons import (
     ORDINARY,
     TESTED,
+    ComparisonWords,
     all_cells_in_words,
     bounds_in_words,
     claims_decided,
     comparison_notes,
+    correction_in_words,
     family_in_words,
     intervals,
     ranks_of,
@@ -36,7 +42,7 @@ from cortexdsl.report.phrasing.comparisons import (
 from cortexdsl.report.terminal import answer_lines
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
-from cortexdsl.stats.inference.groups import changed_questions, equal_groups
+from cortexdsl.stats.inference.groups import Changes, changed_questions, equal_groups
 from cortexdsl.stats.inference.joint import omnibus_families
 from cortexdsl.stats.inference.rankings import rank_table
 from cortexdsl.stats.planning.planning import further_needed
@@ -78,6 +84,7 @@ def add_arguments(parser: VerbParser) -> None:
     parser.add("--seed", "the seed of Monte Carlo tests and bootstraps (default: 0)", type=int, default=0)
     parser.add("--draws", f"the number of permutations and resamples (default: {DRAWS})", type=int, default=DRAWS)
     parser.add("--out", "write the comparisons to this CSV file", type=Path)
+    parser.add("--report", "write a page with tables and figures to this HTML file", type=Path, metavar="FILE.html")
     parser.add("--json", "print JSON: one comparison per line, then one claim per line", **FLAG)
 
 
@@ -85,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     if args.draws < 1 or args.seed < 0:
         raise InputError("--draws is at least 1, --seed at least 0")
+    if args.report:
+        _check_report(args.report)
     found = read_sources(args.sources, score=args.score, cluster=args.cluster)
     table = with_answers(found.table, [args.answers], as_said=False) if args.answers else found.table
     table = _with_bounds(table, args.most)
@@ -115,27 +124,46 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     if args.json:
         for rows in (comparisons, verdicts):
             sys.stdout.write(rows.to_json(orient="records", lines=True, double_precision=15) if len(rows) else "")
-        return 0
-    named = [*metrics, *(metric for claim in claims for metric in claim.metrics)]
-    for note in found.notes:
-        _print_wrapped(note)
+        if not args.report:
+            return 0
     if args.claim:
         verdicts[list(NEEDED)] = further_needed(table, verdicts, arms, alpha=ALPHA, correction=args.correction)
-        for row in rows_of(verdicts, ClaimRow):
-            print(*answer_lines(answer(row)), sep="\n")
-        _print_wrapped(claims_decided(".05", len(claims), args.correction))
-    _print_comparisons(comparisons, reference, several=len(table.datasets) > 1)
     omnibus = rows_of(omnibus_families(table, families, metrics), OmnibusRow)
     bounds = rows_of(missing_bounds(table, families, metrics, args.seed, draws=args.draws), BoundRow)
-    for sentence in (
-        *_changes(table, metrics[0], cells, reference),
-        *_groups(table, metrics[0], (reference, *cells), args),
-        absent_in_words(absent_of(table)),
-        *([all_cells_in_words(omnibus, ALPHA)] if omnibus else []),
-        bounds_in_words(bounds),
-        *(ranks.sentence for ranks in ranks_of(rows_of(rank_table(table, metrics), RankRow))),
-        *_directions(named, {*args.lower, *args.higher}),
-    ):
+    absent = absent_in_words(absent_of(table))
+    named = [*metrics, *(metric for claim in claims for metric in claim.metrics)]
+    words = ComparisonWords(
+        reference,
+        claims_decided(".05", len(claims), args.correction) if claims else "",
+        (*found.notes, *([absent] if absent else [])),
+        dict(_changes(table, metrics[0], cells, reference)),
+        (
+            *_groups(table, metrics[0], (reference, *cells), args),
+            *([all_cells_in_words(omnibus, ALPHA)] if omnibus else []),
+            bounds_in_words(bounds),
+        ),
+        ranks_of(rows_of(rank_table(table, metrics), RankRow)),
+        tuple(_directions(named, {*args.lower, *args.higher})),
+    )
+    if args.report:
+        means = metrics_table(table, metrics, seed=args.seed)
+        means["metric"] = means["metric"].replace({table.metric(name).name: name for name in metrics})
+        data = ReportData(
+            {},
+            metrics=tuple(rows_of(means, MetricRow)),
+            comparisons=tuple(rows_of(comparisons, ComparisonRow, alpha=ALPHA)),
+            claims=tuple(rows_of(verdicts, ClaimRow)),
+        )
+        _write_report(args, data, words, has_logs=found.has_logs)
+    if args.json:
+        return 0
+    for note in words.pairing:
+        _print_wrapped(note)
+    for row in rows_of(verdicts, ClaimRow):
+        print(*answer_lines(answer(row)), sep="\n")
+    _print_wrapped(words.claims_decided)
+    _print_comparisons(comparisons, reference, several=len(table.datasets) > 1)
+    for sentence in (*words.changes, *words.tests, *(ranks.sentence for ranks in words.ranks), *words.directions):
         _print_wrapped(sentence)
     if args.stopping is not None:
         early = stopping_point(table, claims, batch=args.stopping, fewest=args.stopping, correction=args.correction)
@@ -195,15 +223,15 @@ def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
     return table.with_most(most) if bounds else table
 
 
-def _changes(table: ScoreTable, metric: str, cells: Sequence[str], reference: str) -> Iterator[str]:
-    """Yield for each cell on which questions it differs from the reference."""
+def _changes(table: ScoreTable, metric: str, cells: Sequence[str], reference: str) -> Iterator[tuple[str, Changes]]:
+    """Yield for each cell on which questions it differs from the reference, as a sentence and whole."""
     for cell in cells:
         changes = changed_questions(table, metric, cell, reference)
         parts = [_listed(word, found) for word, found in (("higher", changes.higher), ("lower", changes.lower))]
         parts.append(f"equal on {changes.equal}")
         if changes.left_out:
             parts.append(f"not compared on {changes.left_out} that only one of them has")
-        yield f"{cell} against {reference}, question by question: {', '.join(parts)}."
+        yield f"{cell} against {reference}, question by question: {', '.join(parts)}.", changes
 
 
 def _listed(word: str, questions: Sequence[str]) -> str:
@@ -247,6 +275,36 @@ def _write(path: Path, table: pd.DataFrame) -> None:
     if not path.parent.is_dir():
         raise InputError(f"{path}: its folder does not exist")
     table.to_csv(path, index=False, lineterminator="\n")
+
+
+def _check_report(path: Path) -> None:
+    """Check the name of a page before anything is computed, so that no log is overwritten.
+
+    Raises
+    ------
+    InputError
+        The name does not end in .html, it is a folder, or its folder does not exist.
+    """
+    if path.suffix.lower() != ".html":
+        raise InputError(f"--report {path}: a page is written to a file that ends in .html, such as page.html")
+    if path.is_dir():
+        raise InputError(f"--report {path}: this is a folder; name a file, such as {path / 'page.html'}")
+    if not path.parent.is_dir():
+        raise InputError(f"--report {path}: its folder does not exist")
+
+
+def _write_report(args: argparse.Namespace, data: ReportData, words: ComparisonWords, *, has_logs: bool) -> None:
+    """Write the page of a comparison."""
+    from cortexdsl.report.comparison_page import comparison_page  # it loads the drawing library
+
+    settings = {
+        "Sources": ", ".join(args.sources),
+        "Compared with": words.reference,
+        "p-values": correction_in_words(args.correction),
+        "Seed": str(args.seed),
+        "Permutations and resamples": counted(args.draws, "draw"),
+    }
+    write_text(args.report, comparison_page(data, words, settings, has_logs=has_logs), durable=False)
 
 
 def _print_stopping(stopping: Stopping) -> None:

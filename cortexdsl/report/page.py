@@ -84,7 +84,7 @@ def report_page(
         tests=tests,
         alpha=p_value(data.alpha).rstrip("0"),
         drawings={drawing.name: drawing for drawing in figures},
-        inline=lambda drawing: Markup("".join(map(drawing.inline, drawing.files))),
+        inline=inline_drawing,
         data=lambda name: f"{_DATA.get(name, name)}.csv",
         view=VIEW,
         metric_tables=[table for name, table in named.items() if not _is_other(name)],
@@ -108,6 +108,11 @@ def report_page(
         versions=versions,
         style=style(),
     )
+
+
+def inline_drawing(drawing: Drawing) -> Markup:
+    """Return a drawing as elements of a page, one for each width."""
+    return Markup("".join(map(drawing.inline, drawing.files)))
 
 
 def view_page(plan: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.report.csv_rows import BoundRow, ComparisonRow, OmnibusRow, RankRow, read_frame
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
+from cortexdsl.stats.inference.groups import Changes
 
 _TOGETHER = (
     f"A difference has its 95{THIN}% interval, widened so that all of its family are right at once in 95{THIN}% of "
@@ -173,6 +174,36 @@ class Ranks:
             f"Ranks over {self.datasets} datasets, {noun}: {size}, {p_clause(self.p)}; best {best}; "
             f"critical difference {self.width:.2f}."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonWords:
+    """What `compare` says of the cells of a table, in sentences.
+
+    Attributes
+    ----------
+    reference : str
+        The cell that the others are compared with.
+    claims_decided : str
+        How claims were decided; empty without claims.
+    pairing : tuple of str
+        How logs were paired and what could not be paired; the replicates that some cells lack.
+    changes : mapping of str to Changes
+        The questions on which each cell differs from the reference, by the sentence that counts them.
+    tests : tuple of str
+        Groups of equals, the test of all cells at once, what missing answers could change.
+    ranks : sequence of Ranks
+    directions : tuple of str
+        Which direction of a column is better.
+    """
+
+    reference: str
+    claims_decided: str
+    pairing: tuple[str, ...]
+    changes: Mapping[str, Changes]
+    tests: tuple[str, ...]
+    ranks: Sequence[Ranks]
+    directions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

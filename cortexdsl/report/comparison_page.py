@@ -1,0 +1,61 @@
+"""The page of compared cells that belong to no experiment: tables of scores, and logs of other tools."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+from cortexdsl.numbers import counted
+from cortexdsl.report.data import ReportData
+from cortexdsl.report.figures.dots import accuracy_figure, differences_figure, ranks_figure
+from cortexdsl.report.page import inline_drawing
+from cortexdsl.report.phrasing.claims import answer, short_answer
+from cortexdsl.report.phrasing.comparisons import TESTED, ComparisonWords
+from cortexdsl.report.phrasing.provenance import versions
+from cortexdsl.report.tables.results import family_tables, metric_tables
+from cortexdsl.report.templates import style, template
+from cortexdsl.stats.tables.score_table import ALL
+
+
+def comparison_page(
+    data: ReportData, words: ComparisonWords, settings: Mapping[str, str], *, has_logs: bool = False
+) -> str:
+    """Return the comparison as one HTML document; the same input gives the same bytes.
+
+    Parameters
+    ----------
+    data : ReportData
+        The means of cells, the comparisons and the claims; its plan is empty.
+    words : ComparisonWords
+    settings : mapping of name to value
+        What was compared, and how.
+    has_logs : bool
+        Whether some scores come from logs, of which no declaration is known.
+    """
+    answers = [answer(row) for row in data.claims]
+    with warnings.catch_warnings():  # the page has the drawings as text, for which a browser has more letters
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figures = (accuracy_figure(data), differences_figure(data), ranks_figure(words.ranks))
+    questions = {row.dataset: row.n_questions or 0 for row in data.metrics if row.metric == data.primary}
+    return template("comparison.html.j2").render(
+        title=f"Comparison with {words.reference}",
+        facts=[
+            counted(len(data.cells), "cell"),
+            *(
+                f"{counted(count, 'question')}{f' of {name}' * (len(questions) > 1)}"
+                for name, count in questions.items()
+                if name != ALL
+            ),
+        ],
+        short=short_answer(answers),
+        answers=[(said, "") for said in answers],
+        words=words,
+        drawings={drawing.name: drawing for drawing in figures if drawing},
+        inline=inline_drawing,
+        metric_tables=list(metric_tables(data)),
+        family_tables=list(family_tables(data)),
+        tested=TESTED,
+        settings={**settings, **versions()},
+        has_logs=has_logs,
+        style=style(),
+    )
