@@ -28,12 +28,12 @@ def comparison_page(
         The means of cells, the comparisons and the claims; its plan is empty.
     words : ComparisonWords
     settings : mapping of name to value
-        What was compared, and how.
+        The sources and the settings of the tests.
     has_logs : bool
-        Whether some scores come from logs, of which no declaration is known.
+        Whether some scores come from logs. Claims about these are exploratory.
     """
     answers = [answer(row) for row in data.claims]
-    with warnings.catch_warnings():  # the page has the drawings as text, for which a browser has more letters
+    with warnings.catch_warnings():  # text stays text in the page: a browser has more fonts
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figures = (accuracy_figure(data), differences_figure(data), ranks_figure(words.ranks))
     questions = {row.dataset: row.n_questions or 0 for row in data.metrics if row.metric == data.primary}
