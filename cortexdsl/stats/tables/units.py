@@ -149,7 +149,7 @@ def units_of(
         gaps=np.sum([layer.gaps for layer in layers], axis=0),
         missing=np.sum([layer.missing for layer in layers], axis=0),
         unparsed=np.sum([layer.unparsed for layer in layers], axis=0),
-        yes_no=np.all([layer.yes_no for layer in layers], axis=0) & ~fixed,  # one call a question is no right answer
+        yes_no=np.all([layer.yes_no for layer in layers], axis=0) & ~fixed,  # a 1 of calls does not mean right
         scored=scored,
         rarer=np.stack([layer.rarer for layer in layers]).min(axis=0),
         fixed=fixed,
