@@ -48,9 +48,8 @@ def run_grade(args: argparse.Namespace) -> int:
 
 def add_import_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    parser.add(
-        "transcripts", "a JSON Lines file, one debate per line, or a file of MALLM (docs/old-runs.md)", type=Path
-    )
+    line = "a JSON Lines file, one debate per line; a file of MALLM; samples of Every Eval Ever (docs/old-runs.md)"
+    parser.add("transcripts", line, type=Path)
     parser.add("--out", "the results folder to write, results/NAME", type=Path, required=True, metavar="FOLDER")
     parser.add("--dataset", "the dataset of lines that do not name one (default: the file's name)")
     parser.add("--cell", "the cell of lines that do not name one (default: imported)", default="imported")

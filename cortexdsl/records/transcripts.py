@@ -23,6 +23,7 @@ from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.engine.decisions import Decision, vote
 from cortexdsl.engine.seeds import seeded_random
 from cortexdsl.errors import DataError
+from cortexdsl.records.every_eval_ever import every_eval_ever_line, is_every_eval_ever
 from cortexdsl.records.mallm import is_mallm, mallm_lines
 from cortexdsl.typed_json import Codec, FieldError, mapping, read_at, text
 
@@ -108,7 +109,7 @@ def read_transcripts(
     Parameters
     ----------
     path : Path
-        Or a file of MALLM.
+        Or a file of MALLM, or samples of Every Eval Ever.
     dataset, cell : str
         Of lines that name none.
     fields : mapping of word to column
@@ -147,9 +148,13 @@ def _transcript(
 ) -> ForeignTranscript:
     try:
         row = read_at("the line", mapping(lambda value: value), json.loads(line))
+        if is_every_eval_ever(row):
+            row = every_eval_ever_line(row)
         words = {word: row.get(fields.get(word, word)) for word in WORDS}
         words = {word: value for word, value in words.items() if value is not None}
         return _checked({"dataset": dataset, "cell": cell} | words, where, number)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
     except FieldError as error:
         raise DataError(f"{where}: {error}\n    the import format is described in docs/old-runs.md") from None
     except (ValueError, RecursionError) as error:
