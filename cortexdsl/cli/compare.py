@@ -133,6 +133,7 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     absent = absent_in_words(absent_of(table))
     named = [*metrics, *(metric for claim in claims for metric in claim.metrics)]
     words = ComparisonWords(
+        {name: len(ids) for name, ids in zip(table.datasets, table.questions, strict=True)},
         reference,
         claims_decided(".05", len(claims), args.correction) if claims else "",
         (*found.notes, *([absent] if absent else [])),

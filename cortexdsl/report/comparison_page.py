@@ -14,7 +14,6 @@ from cortexdsl.report.phrasing.comparisons import TESTED, ComparisonWords
 from cortexdsl.report.phrasing.provenance import versions
 from cortexdsl.report.tables.results import family_tables, metric_tables
 from cortexdsl.report.templates import style, template
-from cortexdsl.stats.tables.score_table import ALL
 
 
 def comparison_page(
@@ -36,16 +35,12 @@ def comparison_page(
     with warnings.catch_warnings():  # text stays text in the page: a browser has more fonts
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figures = (accuracy_figure(data), differences_figure(data), ranks_figure(words.ranks))
-    questions = {row.dataset: row.n_questions or 0 for row in data.metrics if row.metric == data.primary}
+    several = len(words.questions) > 1
     return template("comparison.html.j2").render(
         title=f"Comparison with {words.reference}",
         facts=[
             counted(len(data.cells), "cell"),
-            *(
-                f"{counted(count, 'question')}{f' of {name}' * (len(questions) > 1)}"
-                for name, count in questions.items()
-                if name != ALL
-            ),
+            *(f"{counted(count, 'question')}{f' of {name}' * several}" for name, count in words.questions.items()),
         ],
         short=short_answer(answers),
         answers=[(said, "") for said in answers],

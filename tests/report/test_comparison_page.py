@@ -146,3 +146,10 @@ def test_a_place_that_is_not_for_a_page_is_refused(
     assert main(["compare", "a.csv", "--report", name]) == 2
     assert f"--report {name}: {expected}" in capsys.readouterr().err
     assert Path("a.csv").read_bytes() == before
+
+
+def test_questions_that_some_cells_lack_are_counted(tmp_path: Path) -> None:
+    rows = [f"{cell},1,q{k},{k % 2}" for k in range(9) for cell in "ab" if (cell, k) not in {("a", 1), ("b", 2)}]
+    (tmp_path / "t.csv").write_text("\n".join(["cell,replicate,question_id,score", *rows]) + "\n")
+    assert main(["compare", str(tmp_path / "t.csv"), "--report", str(tmp_path / "page.html")]) == 0
+    assert "9 questions" in (tmp_path / "page.html").read_text()

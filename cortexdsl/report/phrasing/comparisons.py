@@ -182,6 +182,8 @@ class ComparisonWords:
 
     Attributes
     ----------
+    questions : mapping of dataset to int
+        All questions of the table, whichever cells have them.
     reference : str
         The cell that the others are compared with.
     claims_decided : str
@@ -197,6 +199,7 @@ class ComparisonWords:
         Which direction of a column is better.
     """
 
+    questions: Mapping[str, int]
     reference: str
     claims_decided: str
     pairing: tuple[str, ...]
