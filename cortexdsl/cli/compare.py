@@ -13,7 +13,7 @@ import pandas as pd
 from cortexdsl.claims.cells import cells_of, find_cell
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
-from cortexdsl.cli.score_sources import NEEDED, ScoreSources, declared_claims, read_sources, with_own_answers
+from cortexdsl.cli.score_sources import ScoreSources, add_reading, declared_claims, read_sources, with_own_answers
 from cortexdsl.core import Family
 from cortexdsl.core.columns import column_metric, described_columns, is_share
 from cortexdsl.core.metrics import find_metric
@@ -24,7 +24,7 @@ from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, OmnibusRow, RankRow, rows_of
-from cortexdsl.report.data import ReportData
+from cortexdsl.report.data import ALPHA, ReportData
 from cortexdsl.report.phrasing.claims import answer
 from cortexdsl.report.phrasing.comparisons import (
     ORDINARY,
@@ -47,14 +47,14 @@ from cortexdsl.stats.inference.joint import omnibus_families
 from cortexdsl.stats.inference.rankings import rank_table
 from cortexdsl.stats.planning.planning import further_needed
 from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
-from cortexdsl.stats.tables.answers import with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of
 from cortexdsl.stats.verdicts import evaluate_claims
 from cortexdsl.text_layout import wrapped
 
 HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "ci_low": "low", "ci_high": "high"}
 SHOWN = ("metric", "cell", "difference", *HEADS, "p", "p_adjusted", "discordant", "test")
-ALPHA = 0.05
+NEEDED = ("questions_needed", "replicates_needed")
+"""Columns of verdicts: what would decide an undecided claim."""
 EXAMPLES = 5
 """Questions that a sentence names."""
 
@@ -65,8 +65,7 @@ def add_arguments(parser: VerbParser) -> None:
     line = "logs of Inspect, lm-evaluation-harness, promptfoo, HELM and others; folders and patterns of them"
     parser.add("sources", f"a CSV file with the columns {columns}; a folder of results; {line}", nargs="+")
     parser.add("--to", "the cell that the others are compared with (default: the first one)", metavar="CELL")
-    parser.add("--score", "which score of logs is compared, if they have several", metavar="NAME")
-    parser.add("--cluster", "what makes questions dependent: a column, or a fact of the samples", metavar="NAME")
+    add_reading(parser)
     parser.add("--cells", "the cells to compare (default: all others)", nargs="+", metavar="CELL")
     parser.add("--metric", "the column to compare (default: score); repeatable", metavar="COLUMN", action="append")
     for option in ("lower", "higher"):
@@ -75,8 +74,6 @@ def add_arguments(parser: VerbParser) -> None:
     kinds = [*CORRECTIONS, "none"]
     parser.add("--correction", "how p-values are corrected (default: holm)", default="holm", choices=kinds)
     parser.add("--claim", "also test a claim; repeatable", metavar="TEXT", **REPEATABLE)
-    line = "the columns cell, question_id, right and stated, for claims about ece, brier, auroc or single agents"
-    parser.add("--answers", f"a table of agents' answers: {line}", type=Path, metavar="FILE")
     line = "the largest value that a column can have, such as tokens=16000, also if the sample has none; repeatable"
     parser.add("--most", line, metavar="COLUMN=NUMBER", **REPEATABLE)
     line = "also print after how many questions each --claim was decided, with a test after every BATCH questions"
@@ -94,9 +91,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--draws is at least 1, --seed at least 0")
     if args.report:
         _check_report(args.report)
-    found = read_sources(args.sources, score=args.score, cluster=args.cluster)
-    table = with_answers(found.table, [args.answers], as_said=False) if args.answers else found.table
-    table = _with_bounds(table, args.most)
+    found = read_sources(args.sources, score=args.score, cluster=args.cluster, answers=args.answers)
+    table = _with_bounds(found.table, args.most)
     numbers = _check_directions(table, args.lower, args.higher)
     with described_columns(args.lower, args.higher, numbers):
         return _compare(args, replace(found, table=table), [parse_claim(text, "--claim") for text in args.claim])
@@ -104,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Claim]) -> int:
     """Compare the cells of one table, and test claims."""
-    table = found.table if args.answers else with_own_answers(found, claims)
+    table = with_own_answers(found, claims)
     arms = cells_of(table.cells)
     reference = find_cell(arms, args.to).cell if args.to else table.cells[0]
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))

@@ -20,11 +20,12 @@ import pandas as pd
 from cortexdsl.claims.cells import CellNames, cells_of
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.cli.score_sources import ScoreSources, declared_claims, read_sources, with_own_answers
+from cortexdsl.cli.score_sources import ScoreSources, add_reading, declared_claims, read_sources, with_own_answers
 from cortexdsl.cli.verbs import failure
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.import_path import python_command
 from cortexdsl.jobs.options import REPEATABLE, VerbParser
+from cortexdsl.models.budget import LIMIT_IN_WORDS
 from cortexdsl.models.control import read_controls
 from cortexdsl.models.transports.prices import PRICE_REMEDY
 from cortexdsl.numbers import counted
@@ -40,18 +41,15 @@ from cortexdsl.plan.persistence.store import plan_or_empty, spec_of
 from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.records.tallies import Tallies, total_of
 from cortexdsl.report.csv_rows import ClaimRow, read_frame, rows_of
+from cortexdsl.report.data import ALPHA
 from cortexdsl.report.gate import Gate, RequiredClaim, outcome_of
 from cortexdsl.report.phrasing.comparisons import claims_decided
 from cortexdsl.report.phrasing.ledger import changes_in_words
 from cortexdsl.stats.planning.planning import further_needed
 from cortexdsl.stats.relabelling import relabelled
-from cortexdsl.stats.tables.answers import with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.verdicts import evaluate_claims
 
-ALPHA = 0.05
-LIMIT_REACHED = "the limit of "
-"""In the message of a job that a limit ended."""
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file whose Markdown it shows on the page of a run."""
 
@@ -65,10 +63,7 @@ def add_arguments(parser: VerbParser) -> None:
     line = "a claim that must be supported; repeatable (default: the hypotheses of the folder of results)"
     parser.add("--require", line, metavar="CLAIM", **REPEATABLE)
     parser.add("--undecided", "end with status 0 or 1 if a claim is undecided (default: 3)", choices=["pass", "fail"])
-    parser.add("--score", "which score of logs is compared, if they have several", metavar="NAME")
-    parser.add("--cluster", "what makes questions dependent: a column, or a fact of the samples", metavar="NAME")
-    line = "a table of agents' answers, for claims about ece, brier, auroc or single agents"
-    parser.add("--answers", line, type=Path, metavar="FILE")
+    add_reading(parser)
     line = "also exchange the claimed cells at random N times, and say how often the gate fails without a change"
     parser.add("--burn-in", line, type=int, metavar="N")
     line = f"write a summary in Markdown to this file; it is also added to ${STEP_SUMMARY}"
@@ -123,14 +118,12 @@ def _gate(args: argparse.Namespace) -> Gate:
         sources = [experiment.layout.root]
     if args.most_dollars is not None and not is_spec:
         raise InputError("--most-dollars is for a spec, which is run first; the sources cost nothing")
-    found = read_sources(sources, score=args.score, cluster=args.cluster)
+    found = read_sources(sources, score=args.score, cluster=args.cluster, answers=args.answers)
     plan = _plan_of(found)
     required = list(dict.fromkeys(map(_plain, args.require or plan.get("hypotheses", ()))))
     if not required:
         example = f"accuracy({found.table.cells[-1]}) >= accuracy({found.table.cells[0]}) - 0.02"
         raise InputError(f"{', '.join(args.sources)}: no claim is required\n    write --require '{example}'")
-    if args.answers:
-        found = replace(found, table=with_answers(found.table, [args.answers], as_said=False))
     claims = _judged(found, plan, required)
     notes, burn_in = list(found.notes), None
     decided = claims_decided(f"{claims.alpha:g}".removeprefix("0"), len(claims.rows), claims.correction,
@@ -185,7 +178,7 @@ def _run_spec(experiment: Plan, most: float | None) -> str:
             status = process.wait()
     if not status:
         return ""
-    messages = [tally.message for tally in Tallies(spent).read() if LIMIT_REACHED in tally.message]
+    messages = [tally.message for tally in Tallies(spent).read() if LIMIT_IN_WORDS in tally.message]
     if not messages:
         again = f"cortexdsl run {experiment.spec_path}"
         raise InputError(f"{experiment.spec_path}: its run ended with status {status}; see above\n    run it: {again}")
@@ -224,8 +217,7 @@ def _plan_of(found: ScoreSources) -> Mapping[str, Any]:
         if end is not None or is_locked(Path(layout.root)):
             why = f"{end.why}, so that its tables are not those of this spec" if end else "a run is in progress"
             raise InputError(f"{layout.root}: {why}\n    finish it first: cortexdsl run {spec_of(layout)}")
-        now = read_journal(layout).ledger.now
-        if now is not None and (differs := spec_changes(now, plan)):
+        if differs := spec_changes(read_journal(layout).ledger.now, plan):
             raise InputError(
                 f"{layout.root}: its spec has changed since the run ({changes_in_words(differs)})\n"
                 f"    run it first: cortexdsl run {spec_of(layout)}"
@@ -236,7 +228,7 @@ def _plan_of(found: ScoreSources) -> Mapping[str, Any]:
 def _judged(found: ScoreSources, plan: Mapping[str, Any], required: Sequence[str]) -> _Claims:
     """Return the verdicts of the experiment on its hypotheses, or test the claims if they are others."""
     claims = [parse_claim(text, "--require") for text in required]
-    table = with_own_answers(found, claims) if found.table.answers is None else found.table
+    table = with_own_answers(found, claims)
     if not plan:
         arms = cells_of(table.cells)
         verdicts = evaluate_claims(table, claims, 0, arms, declared=declared_claims(found, required))

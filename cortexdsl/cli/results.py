@@ -116,7 +116,7 @@ def _entry(entry: LedgerEntry, ledger: Ledger) -> Iterator[str]:
 def _remarks(folder: Path, journal: Journal) -> Iterator[str]:
     """Yield changes of the spec since the run, and experiments with the same claims under other names."""
     plan, ledger = plan_or_empty(journal.layout), journal.ledger
-    if ledger.now is not None and (differs := spec_changes(ledger.now, plan)):
+    if differs := spec_changes(ledger.now, plan):
         changed = changes_in_words(differs)
         yield f"The spec, or something that it uses, has changed since: {changed}. Run it: cortexdsl run {plan['spec']}"
     yield from map(twin_in_words, find_twins(folder, ledger))

@@ -13,6 +13,7 @@ from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.values import Claim
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.jobs.arguments import warn_if_stopped
+from cortexdsl.jobs.options import VerbParser
 from cortexdsl.logs.pairing import pair_logs
 from cortexdsl.logs.sources import is_log, read_logs
 from cortexdsl.plan.layout import Layout
@@ -24,9 +25,6 @@ from cortexdsl.plan.persistence.verification import check_files, check_own_files
 from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table, score_table
 from cortexdsl.symlinks import opened_results
-
-NEEDED = ("questions_needed", "replicates_needed")
-"""Columns of verdicts: what would decide an undecided claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,17 @@ class ScoreSources:
     has_logs: bool = False
 
 
-def read_sources(sources: Sequence[str], *, score: str | None = None, cluster: str | None = None) -> ScoreSources:
+def add_reading(parser: VerbParser) -> None:
+    """Add the options that say how sources are read; see `read_sources`."""
+    parser.add("--score", "which score of logs is compared, if they have several", metavar="NAME")
+    parser.add("--cluster", "what makes questions dependent: a column, or a fact of the samples", metavar="NAME")
+    line = "the columns cell, question_id, right and stated, for claims about ece, brier, auroc or single agents"
+    parser.add("--answers", f"a table of agents' answers: {line}", type=Path, metavar="FILE")
+
+
+def read_sources(
+    sources: Sequence[str], *, score: str | None = None, cluster: str | None = None, answers: Path | None = None
+) -> ScoreSources:
     """Read scores from CSV files and results folders, from logs of other tools, or from both.
 
     Parameters
@@ -61,6 +69,8 @@ def read_sources(sources: Sequence[str], *, score: str | None = None, cluster: s
         Which score of logs is compared; see `cortexdsl.logs.pairing.pair_logs`.
     cluster : str or None
         What makes questions dependent: a column of tables, a fact of the samples of logs.
+    answers : Path or None
+        A table of agents' answers.
 
     Raises
     ------
@@ -77,14 +87,17 @@ def read_sources(sources: Sequence[str], *, score: str | None = None, cluster: s
         notes = paired.notes
     elif score is not None:
         raise InputError("--score chooses a score of logs; the columns of a table are chosen with --metric")
-    if len(tables) == 1:
-        return ScoreSources(tables[0], paths[0] if paths else None, notes, bool(logs))
-    return ScoreSources(_joined(tables, ", ".join(sources)), None, notes, bool(logs))
+    table, own = tables[0], paths[0] if paths else None
+    if len(tables) > 1:
+        table, own = _joined(tables, ", ".join(sources)), None
+    if answers is not None:
+        table = with_answers(table, [answers], as_said=False)
+    return ScoreSources(table, own, notes, bool(logs))
 
 
 def with_own_answers(found: ScoreSources, claims: Sequence[Claim]) -> ScoreTable:
-    """Return the scores, with the answers of the experiment that they are from if a claim needs them."""
-    if found.own is None or not any(needs_answers(claim) for claim in claims):
+    """Return the scores, with the answers of the experiment that they are from if a claim needs them and has none."""
+    if found.table.answers is not None or found.own is None or not any(needs_answers(claim) for claim in claims):
         return found.table
     answers = answers_for(found.own)
     check_files(Layout(found.own.parent.as_posix()), answers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -35,7 +35,7 @@ from cortexdsl.plan.persistence.ledger import read_ledger
 from cortexdsl.plan.persistence.run_record import early_end
 from cortexdsl.plan.persistence.store import read_plan, spec_of
 from cortexdsl.plan.persistence.verification import OWN, is_recorded, verify_results
-from cortexdsl.records.tallies import Tallies, total_of
+from cortexdsl.records.tallies import JobTally, Tallies, total_of
 
 METADATA = "ro-crate-metadata.json"
 WORKFLOW = "workflow/Snakefile"
@@ -89,7 +89,7 @@ def _check(layout: Layout) -> None:
     if end := early_end(layout):
         raise InputError(f"{layout.root}: {end.why}, so the results are not complete\n    finish them: {command}")
     declared = read_ledger(layout).now
-    if declared and (edits := spec_changes(declared, read_plan(Path(layout.plan)))):
+    if edits := spec_changes(declared, read_plan(Path(layout.plan))):
         raise InputError(
             f"{layout.root}: the spec is not the one that ran: {'; '.join(edits)}\n"
             f"    restore it, or run the edited one: {command}"
@@ -197,7 +197,8 @@ def _metadata(source: ExportSource, entries: Mapping[str, dict[str, Any]]) -> di
     date = source.created.isoformat()
     digests = {label: facts.get("questions_digest") for label, facts in plan["datasets"].items()}
     values = [*_values("question digest of", "dataset", digests)]
-    spent = [*_values("spent:", "spent", _calls(source.folder))]
+    tallies = Tallies(source.folder / "spent").read()
+    spent = [*_values("spent:", "spent", _calls(tallies))]
     made = [{"@id": entity["@id"]} for path, entity in entries.items() if path.startswith(own)]
     given = [{"@id": one["@id"]} for path, one in entries.items() if not path.startswith((own, "workflow/"))]
     programs = sorted({entry.program for entry in read_journal(source.layout).files.values() if entry.program})
@@ -221,7 +222,7 @@ def _metadata(source: ExportSource, entries: Mapping[str, dict[str, Any]]) -> di
         "instrument": {"@id": WORKFLOW}, "actionStatus": "http://schema.org/CompletedActionStatus",
         "description": f"cortexdsl run {plan.get('spec') or plan['experiment']}",
         "object": [*given, *({"@id": value["@id"]} for value in values)],
-        "result": [*made, *({"@id": value["@id"]} for value in spent)], **_times(source.folder),
+        "result": [*made, *({"@id": value["@id"]} for value in spent)], **_times(tallies),
     }  # fmt: skip
     graph = [
         about, root, workflow, *(entity for path, entity in entries.items() if path != WORKFLOW), run, *values, *spent,
@@ -244,15 +245,14 @@ def _values(what: str, kind: str, values: Mapping[str, Any]) -> Iterator[dict[st
                "value": value}  # fmt: skip
 
 
-def _calls(folder: Path) -> dict[str, Any]:
+def _calls(tallies: Sequence[JobTally]) -> dict[str, Any]:
     """Return the sum of what the jobs spent."""
-    usage = total_of(Tallies(folder / "spent").read()).usage
+    usage = total_of(tallies).usage
     spent = {"calls": usage.calls, "input tokens": usage.input_tokens, "output tokens": usage.output_tokens}
     return spent | {"dollars": usage.dollars}
 
 
-def _times(folder: Path) -> dict[str, str]:
-    tallies = Tallies(folder / "spent").read()
+def _times(tallies: Sequence[JobTally]) -> dict[str, str]:
     if not tallies:
         return {}
     first, last = min(tally.began for tally in tallies), max(tally.updated for tally in tallies)

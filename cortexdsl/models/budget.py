@@ -23,6 +23,8 @@ from cortexdsl.models.job_tally import seconds_of
 from cortexdsl.models.spending import SpendingLedger, ahead_of, limited_amounts
 from cortexdsl.numbers import counted
 
+LIMIT_IN_WORDS = "the limit of "
+"""In the message of every job that a limit ended, by which others recognise it."""
 EMBEDDINGS = "embeddings"
 """The folder of the logs of embedding calls, next to the call logs."""
 FEWEST_FAILED = 5
@@ -161,7 +163,7 @@ class Budget:
             if limit is not None and name != "seconds" and spent + more > limit:
                 return (
                     f"a batch of {counted(wave.attempts, 'call')} may cost "
-                    f"{_amount(name, more)} {name}, and of the limit of "
+                    f"{_amount(name, more)} {name}, and of {LIMIT_IN_WORDS}"
                     f"{limit:,} {_amount(name, spent)} are spent: it was not sent, and nothing finished is lost; raise "
                     f"`limits: {name}` in the spec (or lower `max_tokens`, which replies are booked with) and run again"
                 )
@@ -200,7 +202,7 @@ class Budget:
                 is_changed = name in self.controls.limits
                 remedy = f"cortexdsl limit NAME --{name} N" if is_changed else f"raise `limits: {name}` in the spec"
                 return (
-                    f"the limit of {limit:,} {name} is reached ({_amount(name, spent)} spent): "
+                    f"{LIMIT_IN_WORDS}{limit:,} {name} is reached ({_amount(name, spent)} spent): "
                     f"nothing finished is lost; {remedy} and run again to go on"
                 )
         return ""

@@ -14,8 +14,8 @@ FOLDERS = sorted({path.parent for path in (ROOT / "benchmarks").glob("*/*.py")})
 
 
 def own_imports(folder: Path) -> list[str]:
-    """Return the imports of this package and of modules beside a benchmark, one statement each."""
-    own = {"cortexdsl", *(beside.stem for beside in folder.iterdir() if beside.suffix in ("", ".py"))}
+    """Return the imports of this package and of modules next to a benchmark, one statement each."""
+    own = {"cortexdsl", *(path.stem for path in folder.iterdir() if path.suffix in ("", ".py"))}
     return sorted(
         {
             f"from {node.module} import {name.name}"

@@ -94,13 +94,14 @@ def _changed(record: Mapping[str, Any], plan: Plan) -> Iterator[str]:
             )
 
 
-def spec_changes(declared: Declaration, plan: Mapping[str, Any]) -> tuple[str, ...]:
+def spec_changes(declared: Declaration | None, plan: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the differences of a plan record's spec from the last declaration, in words.
 
-    Empty if there are none, or if the spec is missing or cannot be read: results may be kept without their spec.
+    Empty if there are none, if nothing is known to be declared, or if the spec is missing or cannot be read: results
+    may be kept without their spec.
     """
     path = str(plan.get("spec") or "")
-    if not Path(path).is_file():
+    if declared is None or not Path(path).is_file():
         return ()
     try:
         current = _compiled(path, plan)

@@ -65,7 +65,7 @@ def _unknown(ledger: Ledger, plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _notice(ledger: Ledger, plan: Mapping[str, Any]) -> str:
-    differs = spec_changes(ledger.now, plan) if ledger.now is not None else ()
+    differs = spec_changes(ledger.now, plan)
     if not differs:
         return ""
     return (
