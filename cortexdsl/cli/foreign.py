@@ -48,7 +48,7 @@ def run_grade(args: argparse.Namespace) -> int:
 
 def add_import_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    line = "a JSON Lines file, one debate per line; a file of MALLM; samples of Every Eval Ever (docs/old-runs.md)"
+    line = "JSON Lines, one debate per line; a file of MALLM, Inspect or Every Eval Ever (docs/old-runs.md)"
     parser.add("transcripts", line, type=Path)
     parser.add("--out", "the results folder to write, results/NAME", type=Path, required=True, metavar="FOLDER")
     parser.add("--dataset", "the dataset of lines that do not name one (default: the file's name)")

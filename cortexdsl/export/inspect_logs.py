@@ -77,7 +77,7 @@ def _sample(source: ExportSource, record: Record, calls: Mapping[str, Any]) -> d
             message
             for number, stage in enumerate(debate.stages)
             for turn, model in spoken(stage)
-            for message in _messages(turn, model, calls, f"s{number}" if number else "")
+            for message in _messages(turn, model, calls, number)
         ],
         "output": _output(debate.answer, models),
         "scores": {},
@@ -102,17 +102,20 @@ def _sample(source: ExportSource, record: Record, calls: Mapping[str, Any]) -> d
     return sample
 
 
-def _messages(turn: Turn, model: str, calls: Mapping[str, Any], stage: str = "") -> Iterator[dict[str, Any]]:
+def _messages(turn: Turn, model: str, calls: Mapping[str, Any], stage: int) -> Iterator[dict[str, Any]]:
     """The prompt as it was sent, then the reply: who spoke, in which round, what was read from it."""
     known = prompts(calls.get(turn.call or ""))
-    place = f"{stage}t{turn.turn}"
+    place = f"{f's{stage}' if stage else ''}t{turn.turn}"
     for number, message in enumerate(known):
         role = message["role"] if message["role"] in ("system", "user") else "user"
         about = {"to": turn.speaker, "round": turn.round}
         yield {"id": f"{place}-{number}", "role": role, "content": message["content"], "metadata": about}
     metadata = {
         "speaker": turn.speaker,
+        "text": turn.text,
+        "stage": stage,
         "round": turn.round,
+        "turn": turn.turn,
         "step": turn.step,
         "answer": turn.answer,
         "unparsed": turn.unparsed,

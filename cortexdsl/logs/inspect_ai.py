@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.errors import DataError, InputError
 from cortexdsl.logs.samples import Log, LoggedSample, costs_of, digest_of, facts_of, score_of
-
-_MOST_BYTES = 4 << 30
-"""Of the summaries of a log, unpacked: more than a million samples; a zip bomb is larger."""
+from cortexdsl.records.inspect_logs import model_of, opened
 
 
 def read(path: Path) -> Iterator[Log]:
@@ -25,33 +20,10 @@ def read(path: Path) -> Iterator[Log]:
     DataError
         The log is damaged, did not finish, or has no scores that are numbers.
     """
-    try:
-        reader = import_module("inspect_ai.log")
-    except ImportError:
-        raise InputError(
-            f"{path}: a log of Inspect is read by its own library\n    install it: pip install 'cortexdsl[logs]'"
-        ) from None
-    try:
-        head = reader.read_eval_log(str(path), header_only=True)
+    with opened(path) as (reader, head):
         summaries = reader.read_eval_log_sample_summaries(str(path))
-    except Exception as error:  # its readers raise what they like
-        first = str(error).strip().splitlines() or [type(error).__name__]
-        raise DataError(
-            f"{path}: Inspect cannot read it: {first[0][:200]}\n"
-            "    is it whole, and of no newer Inspect than the one that is installed here?"
-        ) from None
-    if head.status != "success":
-        raise DataError(
-            f"{path}: this run did not finish ({head.status}, {len(summaries)} samples)\n"
-            f"    finish it: inspect eval-retry {path.name}"
-        )
     samples = tuple(_sample(path, summary) for summary in summaries)
-    yield Log(str(path), "Inspect", str(head.eval.task), _model(head.eval), samples)
-
-
-def _model(head: Any) -> str:
-    """Return what ran: the model, with the solver if the run names one."""
-    return f"{head.model}, {head.solver}" if head.solver else str(head.model)
+    yield Log(str(path), "Inspect", str(head.eval.task), model_of(head), samples)
 
 
 def _sample(path: Path, summary: Any) -> LoggedSample:
@@ -71,18 +43,3 @@ def _sample(path: Path, summary: Any) -> LoggedSample:
     return LoggedSample(
         str(summary.id), summary.epoch, digest_of([asked, summary.target]), scores, numbers, facts_of(summary.metadata)
     )
-
-
-def is_archive(path: Path) -> bool:
-    """Return whether a ZIP archive has the form of a log.
-
-    Raises
-    ------
-    DataError
-        Its summaries unpack to more than a log holds.
-    """
-    with zipfile.ZipFile(path) as archive:
-        sizes = {one.filename: one.file_size for one in archive.infolist() if not one.filename.startswith("samples/")}
-    if (size := sum(sizes.values())) > _MOST_BYTES:
-        raise DataError(f"{path}: it unpacks to {size >> 30} GiB of summaries: more than a log of Inspect holds")
-    return not sizes.keys().isdisjoint(("header.json", "_journal/start.json"))

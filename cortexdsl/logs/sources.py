@@ -12,6 +12,7 @@ from typing import Any
 from cortexdsl.errors import DataError
 from cortexdsl.logs import harness, inspect_ai, others
 from cortexdsl.logs.samples import Log
+from cortexdsl.records.inspect_logs import is_archive, is_json_log
 
 _MOST_BYTES = 4 << 30
 """Of a file of JSON, which is read whole."""
@@ -78,7 +79,7 @@ def _is_companion(path: Path) -> bool:
 def _read(path: Path) -> Iterator[Log]:
     """Recognise a file, and read it."""
     if zipfile.is_zipfile(path):
-        if not inspect_ai.is_archive(path):
+        if not is_archive(path):
             raise DataError(f"{path}: this archive does not hold a log of Inspect\n    known are logs of {KNOWN}")
         yield from inspect_ai.read(path)
         return
@@ -132,7 +133,7 @@ def _whole_reader(path: Path) -> Callable[[], Iterator[Log]]:
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: this is no JSON: {error}\n    is the file cut?") from None
     if isinstance(found, dict):
-        if {"eval", "version", "status"} <= set(found):
+        if is_json_log(found):
             return lambda: inspect_ai.read(path)
         if isinstance(found.get("results"), dict) and isinstance(found["results"].get("results"), list):
             return lambda: others.read_promptfoo(path, found)

@@ -1,4 +1,4 @@
-"""Debates of MALLM (the file that it writes, with or without scores), as lines of the plain import format.
+"""Debates of MALLM (the file that it writes, with or without scores), in the words of the plain import format.
 
 A turn of MALLM is a round, and the paradigm the cell. An agent that speaks several times in a turn has one reply there.
 Who heard whom is known by the messages that an agent had in its memory; those of its own turn are left out.
@@ -7,11 +7,11 @@ Who heard whom is known by the messages that an agent had in its memory; those o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from cortexdsl.errors import DataError
+from cortexdsl.records.messages import Message, debate_words, form_of
 
 Row = Mapping[str, Any]
 
@@ -22,51 +22,37 @@ def is_mallm(value: Any) -> bool:
     return isinstance(first, dict) and {"exampleId", "globalMemory"} <= set(first)
 
 
-def mallm_lines(rows: Sequence[Row], place: str) -> Iterator[dict[str, Any]]:
-    """Yield each debate in the plain format.
+def mallm_words(row: Row, where: str) -> dict[str, Any]:
+    """Return a debate in the words of the plain format; `where` names it in errors.
 
     Raises
     ------
     DataError
-        A debate lacks a field, or it has no message; `place` is the file, for the message.
+        The debate lacks a field, or it has no message.
     """
-    for number, row in enumerate(rows, 1):
-        try:
-            yield _line(row)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-            raise DataError(
-                f"{place}: debate {number} does not have the form of MALLM: {what}\n    is the file whole?"
-            ) from None
+    with form_of("MALLM", where):
+        messages: list[Row] = row["globalMemory"] or []
+        names = _names(messages)
+        about = {str(one.get("agentId")): one for one in row.get("personas") or ()}
+        words = {
+            "id": str(row["exampleId"]),
+            "dataset": PurePosixPath(str(row.get("dataset") or "mallm")).stem,
+            "cell": str(row.get("paradigm") or "baseline"),
+            **debate_words([_message(message, names, about) for message in messages]),
+            "personas": [about.get(agent, {}).get("personaDescription") for agent in names],
+            "question": "\n".join(row["input"]),
+            "context": "\n".join(row.get("context") or ()),
+            "answer": next(iter(row.get("references") or ()), None),
+            "final": row.get("finalAnswer"),
+        }
+        return {word: value for word, value in words.items() if value != ""}
 
 
-def _line(row: Row) -> dict[str, Any]:
-    messages: list[Row] = row["globalMemory"] or []
-    if not messages:
-        raise ValueError("it has no message")
-    names, turns = _names(messages), sorted({message["turn"] for message in messages})
-    texts: dict[tuple[str, int], list[str]] = {}
-    for message in messages:
-        texts.setdefault((names[_agent(message)], message["turn"]), []).append(message["message"])
-    replies = {
-        name: ["\n\n".join(texts[name, turn]) if (name, turn) in texts else None for turn in turns]
-        for name in names.values()
-    }
-    about = {str(one.get("agentId")): one for one in row.get("personas") or ()}
-    line = {
-        "id": str(row["exampleId"]),
-        "dataset": PurePosixPath(str(row.get("dataset") or "mallm")).stem,
-        "cell": str(row.get("paradigm") or "baseline"),
-        "agents": replies,
-        "models": [str(about.get(agent, {}).get("model") or "unknown") for agent in names],
-        "personas": [about.get(agent, {}).get("personaDescription") for agent in names],
-        "heard": [_heard(messages, names, turn) for turn in turns[1:]],
-        "question": "\n".join(row["input"]),
-        "context": "\n".join(row.get("context") or ()),
-        "answer": next(iter(row.get("references") or ()), None),
-        "final": row.get("finalAnswer"),
-    }
-    return {word: value for word, value in line.items() if value not in (None, "")}
+def _message(message: Row, names: Mapping[str, str], about: Mapping[str, Row]) -> Message:
+    agent = _agent(message)
+    model = str(about.get(agent, {}).get("model") or "unknown")
+    heard = message.get("memory_ids") or ()
+    return Message(names[agent], message["message"], message["message_id"], heard, (message["turn"],), model)
 
 
 def _agent(message: Row) -> str:
@@ -81,16 +67,3 @@ def _names(messages: Sequence[Row]) -> dict[str, str]:
         count[persona] += 1
         personas[agent] = persona if count[persona] == 1 else f"{persona} {count[persona]}"
     return personas
-
-
-def _heard(messages: Sequence[Row], names: Mapping[str, str], turn: int) -> list[list[str]]:
-    """Return the pairs [speaker, listener] of a turn."""
-    earlier = {message["message_id"]: names[_agent(message)] for message in messages if message["turn"] < turn}
-    pairs = {
-        (earlier[known], names[_agent(message)])
-        for message in messages
-        if message["turn"] == turn
-        for known in message.get("memory_ids") or ()
-        if known in earlier
-    }
-    return [[speaker, listener] for speaker, listener in sorted(pairs) if speaker != listener]

@@ -8,6 +8,7 @@ confidences that were not stated, own turns. Confidences are not recalibrated.
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,8 +24,9 @@ from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.engine.decisions import Decision, vote
 from cortexdsl.engine.seeds import seeded_random
 from cortexdsl.errors import DataError
-from cortexdsl.records.every_eval_ever import every_eval_ever_line, is_every_eval_ever
-from cortexdsl.records.mallm import is_mallm, mallm_lines
+from cortexdsl.records import inspect_logs
+from cortexdsl.records.every_eval_ever import every_eval_ever_words, is_every_eval_ever
+from cortexdsl.records.mallm import is_mallm, mallm_words
 from cortexdsl.typed_json import Codec, FieldError, mapping, read_at, text
 
 Edge: TypeAlias = tuple[str, str]
@@ -109,7 +111,7 @@ def read_transcripts(
     Parameters
     ----------
     path : Path
-        Or a file of MALLM, or samples of Every Eval Ever.
+        Or a file of MALLM, samples of Every Eval Ever, or a log of Inspect.
     dataset, cell : str
         Of lines that name none.
     fields : mapping of word to column
@@ -125,40 +127,46 @@ def read_transcripts(
             near = get_close_matches(word, WORDS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(WORDS)}"
             raise DataError(f"a transcript has no field {word!r}\n    {hint}")
-    for number, line in enumerate(_lines(path), start=1):
-        if line.strip():
-            yield _transcript(line, f"{path}:{number}", str(number), dataset, cell, fields)
+    for number, where, row in _rows(path):
+        try:
+            words = {word: row.get(fields.get(word, word)) for word in WORDS}
+            words = {word: value for word, value in words.items() if value is not None}
+            yield _checked({"dataset": dataset, "cell": cell} | words, where, str(number))
+        except FieldError as error:
+            raise DataError(f"{where}: {error}\n    the import format is described in docs/old-runs.md") from None
 
 
-def _lines(path: Path) -> list[bytes]:
-    """Return the lines of a file of transcripts, or of a file of MALLM, which is one list, as if it had lines."""
+def _rows(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Yield the number of each debate, where it stands, and its words, whatever program wrote the file."""
     try:
-        data = path.read_bytes()
+        is_archive = zipfile.is_zipfile(path) and inspect_logs.is_archive(path)
+        data = b"" if is_archive else path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
-    rows: Any = None
-    if data.lstrip().startswith(b"["):
-        with suppress(ValueError, RecursionError):  # a line of its own may be such a list, which is reported below
-            rows = json.loads(data)
-    return [json.dumps(line).encode() for line in mallm_lines(rows, str(path))] if is_mallm(rows) else data.splitlines()
+    whole: Any = None
+    with suppress(ValueError, RecursionError):  # most files have a debate a line, and a bad line is reported below
+        whole = json.loads(data)
+    if is_archive or inspect_logs.is_json_log(whole):
+        yield from inspect_logs.inspect_words(path)
+    elif is_mallm(whole):
+        for number, row in enumerate(whole, 1):
+            where = f"{path}: debate {number}"
+            yield number, where, mallm_words(row, where)
+    else:
+        for number, line in enumerate(data.splitlines(), 1):
+            if line.strip():
+                where = f"{path}:{number}"
+                yield number, where, _words_of_line(line, where)
 
 
-def _transcript(
-    line: bytes, where: str, number: str, dataset: str, cell: str, fields: Mapping[str, str]
-) -> ForeignTranscript:
+def _words_of_line(line: bytes, where: str) -> Mapping[str, Any]:
     try:
         row = read_at("the line", mapping(lambda value: value), json.loads(line))
-        if is_every_eval_ever(row):
-            row = every_eval_ever_line(row)
-        words = {word: row.get(fields.get(word, word)) for word in WORDS}
-        words = {word: value for word, value in words.items() if value is not None}
-        return _checked({"dataset": dataset, "cell": cell} | words, where, number)
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from None
     except FieldError as error:
         raise DataError(f"{where}: {error}\n    the import format is described in docs/old-runs.md") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{where}: not a line of JSON ({error})") from None
+    return every_eval_ever_words(row, f"{where}: this sample") if is_every_eval_ever(row) else row
 
 
 def _checked(words: dict[str, Any], where: str, number: str) -> ForeignTranscript:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from cortexdsl.errors import CortexError, DataError
-from cortexdsl.logs import inspect_ai
 from cortexdsl.logs.samples import Log
 from cortexdsl.logs.sources import read_logs
+from cortexdsl.records import inspect_logs, read_transcripts
 
 
 def promptfoo(provider: str, test: int, passed: bool, **more: Any) -> dict[str, Any]:
@@ -174,11 +174,16 @@ def test_nothing_is_found_is_said(tmp_path: Path, place: str) -> None:
         read_logs([str(tmp_path / place)])
 
 
-def test_an_archive_of_endless_summaries_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["summaries.json", "samples/q1_epoch_1.json"])
+def test_an_archive_that_unpacks_without_end_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """A zip bomb, with the limit made small."""
-    monkeypatch.setattr(inspect_ai, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(inspect_logs, "_MOST_BYTES", 1 << 20)
     with zipfile.ZipFile(tmp_path / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", "{}")
-        archive.writestr("summaries.json", bytes(2 << 20))
+        archive.writestr(name, bytes(2 << 20))
     with pytest.raises(DataError, match="more than a log of Inspect holds"):
         read_logs([str(tmp_path / "bomb.eval")])
+    with pytest.raises(DataError, match="more than a log of Inspect holds"):
+        list(read_transcripts(tmp_path / "bomb.eval", dataset="d", cell="c"))

@@ -110,7 +110,7 @@ def test_logs_of_different_length_are_compared_where_both_have_questions(said: S
         ("no score", "several scores choose one: --score match | parts/near | parts/short"),
         ("cut.eval", "cut.eval: "),
         ("newer.json", "Inspect cannot read it"),
-        ("stopped.json", "did not finish (cancelled, 10 samples) finish it: inspect eval-retry stopped.json"),
+        ("stopped.json", "did not finish (cancelled) finish it: inspect eval-retry stopped.json"),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence(said: Said, name: str, expected: str) -> None:
