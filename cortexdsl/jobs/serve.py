@@ -10,12 +10,12 @@ import asyncio
 import os
 import shlex
 import socket
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import Popen
+from typing import TYPE_CHECKING
 
 from cortexdsl.core import KnowledgeSource, Model
 from cortexdsl.engine.methods import pool_sources
@@ -26,7 +26,6 @@ from cortexdsl.models.endpoints.providers import Unset, unset_variables_of
 from cortexdsl.models.endpoints.redirects import redirected
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.servers.addresses import write_addresses
-from cortexdsl.models.servers.monitor import ServedModel, ServerMonitor, ServerStart
 from cortexdsl.models.servers.pages import engine_of
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.addresses import is_address
@@ -37,6 +36,9 @@ from cortexdsl.plan.jobs.schedule import LOCAL_SIMILARITIES
 from cortexdsl.plan.models import may_cost, tool_sources
 from cortexdsl.plan.persistence.controls import in_words, settle
 from cortexdsl.records.seed_probes import SeedProbe, write_seed_probes
+
+if TYPE_CHECKING:
+    from cortexdsl.models.probe import Probe
 
 ELSEWHERE_WITHIN = 10.0
 """Seconds that a server has to answer which this run did not start."""
@@ -165,7 +167,6 @@ class Running:
     ----------
     process : Popen or None
         None if this run did not start it.
-    watch : ServerMonitor
     name, address : str
         What models call it (`api_base: env:NAME`), and where it is.
     files : tuple of Path
@@ -173,7 +174,6 @@ class Running:
     """
 
     process: Popen[bytes] | None
-    watch: ServerMonitor
     name: str
     address: str
     files: tuple[Path, ...]
@@ -201,7 +201,7 @@ def start_servers(plans: Sequence[Plan]) -> list[Running]:
 
     A server that several experiments declare alike is started once. One without a command is only waited for. Each
     model is then sent a few small calls (`cortexdsl.models.probe`): a model that the server does not have ends the run
-    here, and whether it keeps seeds is stored with the server's counters.
+    here, and whether it keeps seeds is stored for the report.
 
     Raises
     ------
@@ -242,8 +242,7 @@ def _declared(plans: Sequence[Plan]) -> Iterator[_Declared]:
 
 
 def _start(declared: _Declared) -> Running:
-    entry, began = declared.entry, time.monotonic()
-    process = None
+    entry, process = declared.entry, None
     if entry.command is not None:
         port = free_port()
         address = (entry.url or f"http://127.0.0.1:{port}/v1").rstrip("/")
@@ -259,20 +258,16 @@ def _start(declared: _Declared) -> Running:
             )
         servers.wait_for(address + entry.ready, entry.seconds or ELSEWHERE_WITHIN)
     try:
-        ready = round(time.monotonic() - began, 1)
-        models = _probe_models(declared, address)
-        start = ServerStart(declared.name, engine_of(address), process is not None, ready, models)
-        stamp = f"{declared.name}~{time.time_ns() // 1_000_000}"
-        watch = ServerMonitor(start, address, [Path(plan.layout.server(stamp)) for plan in declared.plans])
+        _probe_models(declared, address)
         files = tuple(Path(plan.layout.addresses) for plan in declared.plans)
-        return Running(process, watch, entry.env, address, files)
+        return Running(process, entry.env, address, files)
     except BaseException:
         if process is not None:
             servers.stop(process)
         raise
 
 
-def _probe_models(declared: _Declared, address: str) -> tuple[ServedModel, ...]:
+def _probe_models(declared: _Declared, address: str) -> None:
     """Send each model a few small calls, directly to the server: litellm would add parameters of its own."""
     from cortexdsl.models.probe import probe  # late: only a run with servers needs it
 
@@ -289,7 +284,14 @@ def _probe_models(declared: _Declared, address: str) -> tuple[ServedModel, ...]:
             raise ModelError(
                 f"server {declared.name}: model {one.entry} ({one.model}): {one.problem}\n    {one.remedy}"
             )
-    return tuple(ServedModel(one.entry, one.model, one.seed) for one in probes)
+    for plan in declared.plans:
+        _keep(plan, probes, engine_of(address))
+
+
+def _keep(plan: Plan, probes: Sequence[Probe], engine: str = "") -> None:
+    """Store what was found about seeds, for the report."""
+    found = [SeedProbe(one.entry, one.model, one.seed, one.at_once, engine) for one in probes]
+    write_seed_probes(Path(plan.layout.root), found)
 
 
 def refuse_unseeded(plans: Sequence[Plan]) -> None:
@@ -314,9 +316,7 @@ def refuse_unseeded(plans: Sequence[Plan]) -> None:
             if one.seed != "honoured":
                 raise ModelError(unseeded_line(one.entry, one.model, one.seed))
         if probes:
-            write_seed_probes(
-                Path(plan.layout.root), [SeedProbe(one.entry, one.model, one.seed, one.at_once) for one in probes]
-            )
+            _keep(plan, probes)
 
 
 def unseeded_line(entry: str, model: str, seed: str) -> str:
@@ -338,12 +338,11 @@ def _straight(model: Model) -> Model:
 
 
 def stop_servers(running: list[Running]) -> None:
-    """Stop watching servers, and stop those that were started; may be called twice."""
+    """Stop the servers that were started, and withdraw all addresses; may be called twice."""
     while running:
         one = running.pop()
         for file in one.files:
             file.unlink(missing_ok=True)
-        one.watch.stop()
         if one.process is not None:
             servers.stop(one.process)
 

@@ -163,10 +163,6 @@ class Layout:
         """The folder of the jobs' tallies: what each spent, for the common limits."""
         return f"{self.root}/spent"
 
-    def server(self, start: str) -> str:
-        """The record of one start of a model server; `start` is its name in the spec and the time."""
-        return f"{self.root}/servers/{start}.json"
-
     @property
     def addresses(self) -> str:
         """The addresses of the model servers of a run, while it lasts."""

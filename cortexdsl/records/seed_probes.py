@@ -26,26 +26,30 @@ class SeedProbe:
         As in `cortexdsl check --online`.
     at_once : int
         Calls in flight together in the probe.
+    engine : str
+        The program of its server, with its version; empty if the spec declares no server, or it does not say.
     """
 
     entry: str
     model: str
     seed: str
     at_once: int
+    engine: str = ""
 
 
 _CODEC = Codec()
 
 
 def write_seed_probes(folder: Path, probes: Sequence[SeedProbe]) -> None:
-    """Write what a run found about seeds into the folder of its results."""
+    """Write what a run found about seeds into the folder of its results; it replaces what was known of these models."""
     folder.mkdir(parents=True, exist_ok=True)
-    record = {"schema_version": _SEEDS_VERSION, "models": [_CODEC.write(one) for one in probes]}
+    by_entry = {one.entry: one for one in (*read_seed_probes(folder), *probes)}
+    record = {"schema_version": _SEEDS_VERSION, "models": [_CODEC.write(one) for one in by_entry.values()]}
     write_lines(folder / SEEDS_FILE, json.dumps(record, indent=1).splitlines())
 
 
 def read_seed_probes(folder: Path) -> tuple[SeedProbe, ...]:
-    """Return what the last run found about seeds; nothing if it did not look, or the file cannot be read."""
+    """Return what runs found about seeds; nothing if none looked, or the file cannot be read."""
     try:
         models = json.loads((folder / SEEDS_FILE).read_bytes())["models"]
         return tuple(_CODEC.read(SeedProbe, one) for one in models)

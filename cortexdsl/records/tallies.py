@@ -1,10 +1,9 @@
-"""Progress reports of jobs and servers: tallies of jobs (`spent/*.json`), unreadable replies, server runs."""
+"""Progress reports of jobs: their tallies (`spent/*.json`)."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -173,95 +172,6 @@ def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
         for name, number in each.items():
             total[name] = total.get(name, 0) + number
     return total
-
-
-SETTLED_WITHIN = 3.0
-SERVER_COUNTS = ("requests", "prompt_tokens", "completion_tokens", "looked_up_tokens", "cached_tokens")
-
-
-@dataclass(frozen=True, slots=True)
-class ServerRun:
-    """One start of a server.
-
-    Attributes
-    ----------
-    server, engine : str
-        Its name in the spec; the program with its version, empty if it does not report them.
-    is_own : bool
-        Whether the run started it; else it ran before, and may have worked for other programs, too.
-    seconds : float
-        Until it answered.
-    seeds : mapping of model entry to str
-        Whether it keeps seeds: `honoured`, `lost`, `ignored`, `refused` or `unclear`, as in `cortexdsl check --online`.
-    counts : mapping of count to int or None
-        See `COUNTS`; None if the server does not count it.
-    began, updated : float
-        Seconds since the epoch.
-    is_running : bool
-        Whether it had not stopped at the last update.
-    busy : float
-        Seconds with requests in work, sampled once a second.
-    in_work : float or None
-        The mean number of requests in work in that time.
-    peak : int
-        The largest number of requests in work.
-    """
-
-    server: str
-    engine: str
-    is_own: bool
-    seconds: float
-    seeds: Mapping[str, str]
-    counts: Mapping[str, int | None]
-    began: float
-    updated: float
-    is_running: bool
-    busy: float = 0.0
-    in_work: float | None = None
-    peak: int = 0
-
-
-def read_server_runs(folder: Path) -> tuple[ServerRun, ...]:
-    """Return every start of a server, in order; other files are skipped.
-
-    Parameters
-    ----------
-    folder : Path
-        `results/<experiment>`.
-    """
-    runs = [_read(path) for path in sorted((folder / "servers").glob("*.json"))]
-    return tuple(sorted((one for one in runs if one is not None), key=lambda one: one.began))
-
-
-def settled_server_runs(folder: Path, sleep: Callable[[float], None] = time.sleep) -> tuple[ServerRun, ...]:
-    """Return every start of a server, after the running ones were sampled since the last call of the jobs.
-
-    Servers are sampled once a second: this waits about as long, and three seconds at most.
-    """
-    last_call = max((tally.updated for tally in Tallies(folder / "spent").read()), default=0.0)
-    until = time.monotonic() + SETTLED_WITHIN
-    while True:
-        runs = read_server_runs(folder)
-        if not any(one.is_running and one.updated < last_call for one in runs) or time.monotonic() > until:
-            return runs
-        sleep(0.2)
-
-
-def _read(path: Path) -> ServerRun | None:
-    try:
-        return _served(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def _served(record: Mapping[str, Any]) -> ServerRun:
-    counted = record["counted"] or {}
-    flat = {
-        "seeds": {one["entry"]: one["seed"] for one in record["models"]},
-        "counts": {name: counted.get(name) for name in SERVER_COUNTS},
-        "is_running": record["state"] == "running",
-    }
-    return _CODEC.read(ServerRun, {**record, **flat})
 
 
 _CODEC = Codec(forms={"JobTally.unread": (unread_to_json, unread_from_json)})

@@ -71,7 +71,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
         wrapped(provenance.stopping_line(data)),
         wrapped(_tested(data)),
         wrapped(health_line(data.health) if data.health else ""),
-        wrapped(" ".join((cost.sentence, *cost.served)) if cost else ""),
+        wrapped(" ".join((cost.sentence, *cost.seeds)) if cost else ""),
         [f"The whole report: {folder / 'report.html'}"],
     ):
         if some := list(paragraph):

@@ -16,7 +16,6 @@ from cortexdsl.metrics.token_model import TOKEN_COLUMNS
 from cortexdsl.plan.persistence.file_entries import FileEntry
 from cortexdsl.plan.persistence.ledger import LedgerEntry
 from cortexdsl.records import debates as records
-from cortexdsl.records.tallies import ServerRun
 from cortexdsl.stats.inference.budgets import FRONT_COLUMNS, MATCH_COLUMNS
 from cortexdsl.stats.inference.families import BOUND_COLUMNS, COMPARISON_COLUMNS
 from cortexdsl.stats.inference.joint import OMNIBUS_COLUMNS
@@ -24,12 +23,7 @@ from cortexdsl.stats.inference.rankings import RANK_COLUMNS
 from cortexdsl.stats.verdicts import VERDICT_COLUMNS
 from cortexdsl.stats.whatif import EFFECT_COLUMNS
 
-WRITTEN: Mapping[str, str] = {
-    "Measured.asides": "calls",
-    "ServerRun.seeds": "models",
-    "ServerRun.counts": "counted",
-    "ServerRun.is_running": "state",
-}
+WRITTEN: Mapping[str, str] = {"Measured.asides": "calls"}
 """Fields that have another name in the file."""
 VERSION = {"schema_version": "[version of the format](#versions-of-the-format)"}
 CHECKSUM = {"checksum": "CRC-32 of everything before it in the line; always last"}
@@ -165,13 +159,6 @@ def _of_files() -> Iterator[str]:
     )
     yield _section(
         "An entry of ledger.jsonl", {**meanings(LedgerEntry, FILES), "before": "the seal of the previous entry"}
-    )
-    yield _section(
-        "A file of servers",
-        meanings(ServerRun, FILES),
-        "`servers/NAME~TIME.json`: one file for each start of a server, updated once a second. The counts come from "
-        "`/metrics` of the server and include requests of other programs. vLLM has all of them, llama.cpp all except "
-        "`requests`, Ollama none.",
     )
     yield _section(
         "A line of a transcript to import",

@@ -202,23 +202,6 @@ FILES: Mapping[str, Mapping[str, str]] = {
         "verdicts": "only of `verdicts`: `claim, verdict, estimate, p_adjusted` of each claim, with six decimals",
         "manifest": "only of `manifest`: the seal of the manifest",
     },
-    "ServerRun": {
-        "server": "name of the server in the spec",
-        "engine": "the program and its version, if the server tells",
-        "is_own": "whether the run started the server",
-        "seconds": "time until the server answered",
-        "models": "for each model `entry` (its name in the spec), `model`, and `seed`, the result "
-        "of the [test](../failures.md#seeds-under-load)",
-        "counted": "`requests`, `prompt_tokens`, `completion_tokens`, `looked_up_tokens` (prompt "
-        "tokens that were looked up in the prefix cache) and `cached_tokens` (those that were found there); null if "
-        "the server has no such count",
-        "began": "time of the first reading",
-        "updated": "time of the last reading",
-        "state": "`running` or `ended`",
-        "busy": "seconds with at least one request in progress",
-        "in_work": "mean number of requests in progress during `busy`",
-        "peak": "highest number of requests in progress",
-    },
 }
 """Fields of other files, by class."""
 

@@ -34,7 +34,6 @@ class Stub:
     def __init__(self, latency: float, faults: dict[str, float], key: str | None, model: str | None = None) -> None:
         self.latency, self.faults, self.key, self.model = latency, faults, key, model
         self.calls = self.in_flight = self.most_in_flight = 0
-        self.prompt_tokens = self.completion_tokens = 0
         self.attempts: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
 
@@ -86,7 +85,6 @@ class Stub:
             "model": body["model"],
             "choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}],
         }
-        self.prompt_tokens, self.completion_tokens = self.prompt_tokens + 7, self.completion_tokens + 5
         if fault != "nousage":
             answer["usage"] = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
         raw = json.dumps(answer)
@@ -99,20 +97,6 @@ class Stub:
     async def models(self, _: web.Request) -> web.Response:
         """List the models: how others see that the server is up."""
         return web.json_response({"object": "list", "data": [{"id": self.model or "stub", "object": "model"}]})
-
-    async def metrics(self, _: web.Request) -> web.Response:
-        """Count as vLLM does; three of seven tokens of each prompt are found in the prefix cache."""
-        done = sum(self.answered.values())
-        counted = {
-            "num_requests_running": self.in_flight,
-            "num_requests_waiting": 0,
-            'request_success_total{finished_reason="stop"}': done,
-            "prompt_tokens_total": self.prompt_tokens,
-            "generation_tokens_total": self.completion_tokens,
-            "prefix_cache_queries_total": self.prompt_tokens,
-            "prefix_cache_hits_total": self.prompt_tokens // 7 * 3,
-        }
-        return web.Response(text="".join(f"vllm:{name} {value}\n" for name, value in counted.items()))
 
     async def version(self, _: web.Request) -> web.Response:
         """Say what this is, as vLLM does."""
@@ -146,7 +130,6 @@ def main() -> None:
         [
             web.post("/v1/chat/completions", stub.chat),
             web.get("/v1/models", stub.models),
-            web.get("/metrics", stub.metrics),
             web.get("/version", stub.version),
             web.get("/stats", stub.stats),
         ]

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from cortexdsl.jobs.serve import free_port
+from cortexdsl.records.seed_probes import read_seed_probes
 from tests.workflow.bench import OWN_STUB, REMOTE, REMOTE_SCORES, Bench, serving
 
 pytestmark = pytest.mark.workflow
@@ -163,10 +164,8 @@ def test_a_declared_server_is_started_used_and_gone_also_after_a_failure(fresh: 
     assert run.status == 0, run.text
     assert len(fresh.rows("remote", "scores.csv")) == 4
     assert left_over(fresh) == []
-    (start,) = (fresh.results("remote") / "servers").glob("stub~*.json")
-    did = json.loads(start.read_text())
-    assert (did["engine"], did["state"], did["counted"]["requests"]) == ("vLLM 0.0.stub", "ended", len(logged(fresh)))
-    assert [model["seed"] for model in did["models"]] == ["honoured", "honoured"]
+    found = read_seed_probes(fresh.results("remote"))
+    assert [(probe.engine, probe.seed) for probe in found] == [("vLLM 0.0.stub", "honoured")] * 2
     fresh.edit("specs/remote.yaml", "--port {port}", "--port {port} --api-key another")
     fresh.edit("specs/remote.yaml", "seed: 5", "seed: 6")
     fresh.permit("remote")

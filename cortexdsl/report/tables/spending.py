@@ -1,4 +1,4 @@
-"""Tables and sentences on cost, time, model servers, and savings of a run."""
+"""Tables and sentences on cost, time, seeds, and savings of a run."""
 
 from __future__ import annotations
 
@@ -12,23 +12,15 @@ from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.numbers import NOTHING, counted, in_dollars, number
 from cortexdsl.plan.layout import Layout
 from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes
-from cortexdsl.records.tallies import (
-    SERVER_COUNTS,
-    JobTally,
-    ServerRun,
-    TallySum,
-    settled_server_runs,
-    total_of,
-)
+from cortexdsl.records.tallies import JobTally, TallySum, total_of
 from cortexdsl.report.data import ScoreRow
-from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, numbers, tabulate, text, value, whole
+from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text, value
 
 SHARED = "shared"
-SEEDS = {"honoured": "kept", "lost": "kept alone, lost under load", "ignored": "not kept", "refused": "none taken"}
 _NO_SEEDS = {
     "lost": "gave other replies to one seed while it answered several calls at once",
     "ignored": "gave two replies to one seed",
-    "refused": "takes no seed",
+    "refused": "took no seed",
 }
 
 
@@ -49,21 +41,20 @@ class DebateUsage:
 class RunCost:
     """The tables and sentences on what an experiment's jobs did.
 
-    `brief` is for the head of a page; `served` says what model servers did. Tables are None if they have no rows.
+    `brief` is for the head of a page; `seeds` says which models keep seeds. Tables are None if they have no rows.
     """
 
     table: Table
     sentence: str
     attempts: Table | None
     brief: str
-    servers: Table | None = None
-    served: tuple[str, ...] = ()
+    seeds: tuple[str, ...] = ()
     savings: Table | None = None
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """Those that there are, in the order of the page."""
-        return tuple(t for t in (self.table, self.attempts, self.savings, self.servers) if t is not None)
+        return tuple(t for t in (self.table, self.attempts, self.savings) if t is not None)
 
 
 def run_cost(
@@ -83,7 +74,6 @@ def run_cost(
     by_cell = {name: _with_shared(total_of(own), used.get(name)) for name, own in groups.items() if own}
     total = total_of(tallies)
     total = replace(total, calls={**total.calls, "shared": sum(own.calls.get("shared", 0) for own in by_cell.values())})
-    starts = settled_server_runs(folder)
     everything = sum((used[name] for name in names.values() if name in used), DebateUsage(0, 0))
     sent = total_of(tally for tally in tallies if tally.cell in cells)
     return RunCost(
@@ -91,9 +81,8 @@ def run_cost(
         _sentence(total, tallies),
         _attempt_table(by_cell),
         _brief(total, tallies),
-        servers_table(starts),
-        (*server_sentences(starts), *seed_sentences(read_seed_probes(folder)), *_seedless(folder)),
-        savings_table(everything, sent, starts),
+        (*seed_sentences(read_seed_probes(folder)), *_seedless(folder)),
+        savings_table(everything, sent),
     )
 
 
@@ -226,128 +215,18 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
     return said
 
 
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """All starts of one server, added up: `counts` of no start are None.
-
-    `rate` is completion tokens a busy second, `cached` the share of prompt tokens from the prefix cache, `in_work` the
-    mean of requests in work while busy. `seeds` says whether seeds are kept, once if all models are alike.
-    """
-
-    last: ServerRun
-    counts: Mapping[str, int | None]
-    busy: float
-    rate: float | None
-    cached: float | None
-    in_work: float | None
-    peak: int
-    programs: str
-    seeds: str
-
-
-def _servers(starts: Iterable[ServerRun]) -> list[_Server]:
-    by_name: dict[str, list[ServerRun]] = {}
-    for one in starts:
-        by_name.setdefault(one.server, []).append(one)
-    return [_added(own) for own in by_name.values()]
-
-
-def _added(starts: Sequence[ServerRun]) -> _Server:
-    counts: dict[str, int | None] = {}
-    for name in SERVER_COUNTS:
-        known = [value for one in starts if (value := one.counts[name]) is not None]
-        counts[name] = sum(known) if known else None
-    busy, written, looked = sum(one.busy for one in starts), counts["completion_tokens"], counts["looked_up_tokens"]
-    measured = [(one.in_work * one.busy, one.busy) for one in starts if one.in_work is not None and one.busy]
-    seeds = {entry: SEEDS.get(seed, "unclear") for entry, seed in starts[-1].seeds.items()}
-    alike = len(set(seeds.values())) <= 1
-    return _Server(
-        starts[-1],
-        counts,
-        busy,
-        written / busy if written and busy else None,
-        counts["cached_tokens"] / looked if looked and counts["cached_tokens"] is not None else None,
-        sum(work for work, _ in measured) / sum(time for _, time in measured) if measured else None,
-        max(one.peak for one in starts),
-        ", ".join(dict.fromkeys(one.engine for one in starts if one.engine)),
-        ", ".join(set(seeds.values()) if alike else (f"{entry} {what}" for entry, what in seeds.items())),
-    )
-
-
-def servers_table(starts: Sequence[ServerRun]) -> Table | None:
-    """Return what each server did, over all its starts; None if there is none."""
-    if not starts:
-        return None
-
-    def total(title: str, name: str) -> Field[_Server]:
-        return count(title, name, lambda server: server.counts[name])
-
-    def known(value: float | None, shown: str) -> str:
-        return NOTHING if value is None else shown
-
-    fields = [
-        text("Server", "server", lambda server: server.last.server),
-        text("Program", "program", lambda server: server.programs or NOTHING),
-        text("Seeds", "seeds", lambda server: server.seeds or NOTHING),
-        value("Up after", "seconds_to_start", duration, of=lambda server: server.last.seconds),
-        total("Requests", "requests"),
-        total("Tokens in", "prompt_tokens"),
-        numbers(
-            "Prefix cache",
-            "cached_tokens",
-            lambda server: whole(server.counts["cached_tokens"]),
-            of=lambda server: server.counts["cached_tokens"],
-            more=lambda server: "" if server.cached is None else f"({number(100 * server.cached, 1)} %)",
-        ),
-        total("Tokens out", "completion_tokens"),
-        value(
-            "Busy",
-            "busy_seconds",
-            lambda busy: known(busy, duration(busy)),
-            of=lambda server: round(server.busy, 1) if server.busy else None,
-        ),
-        count("Out a second", "completion_tokens_a_second", lambda server: server.rate),
-        numbers(
-            "At once",
-            "in_work",
-            lambda server: known(server.in_work, f"{server.in_work or 0:.1f}"),
-            more=lambda server: "" if server.in_work is None else f"(at most {server.peak})",
-        ),
-    ]
-    note = (
-        "As the servers counted. Prefix cache: prompt tokens that were not computed again. Busy: time with requests in "
-        "work; at once: their mean number. Seeds: whether one seed gave one reply, alone and under load."
-    )
-    if not all(one.is_own for one in starts):
-        note += " A server that ran elsewhere may have worked for others meanwhile."
-    return tabulate("servers", "What the model servers did.", fields, _servers(starts), note)
-
-
-def server_sentences(starts: Sequence[ServerRun]) -> Iterator[str]:
-    """Yield a sentence on each server's work, and one on each that does not keep seeds."""
-    for server in _servers(starts):
-        name, programs = server.last.server, server.programs
-        said = f"The server {name}{f' ({programs})' if programs else ''} answered after {duration(server.last.seconds)}"
-        parts = [said]
-        if server.rate is not None:
-            parts[0] += f" and wrote {number(server.rate, 1)} tokens a second while it had something to do"
-        if server.cached is not None:
-            parts.append(f"{number(100 * server.cached, 1)} % of its prompt tokens came from its prefix cache")
-        yield f"{'; '.join(parts)}."
-        losing = {entry: _NO_SEEDS[seed] for entry, seed in server.last.seeds.items() if seed in _NO_SEEDS}
-        if losing:
-            which = ", ".join(f"{entry} {what}" for entry, what in losing.items())
-            yield (
-                f"The server {name} does not keep seeds ({which}): a run that asks again gets other replies. This one "
-                "is repeated exactly from its call logs, and not from the models."
-            )
-
-
 def seed_sentences(probes: Sequence[SeedProbe]) -> Iterator[str]:
-    """Yield what was found before the run about models that are `deterministic: required`."""
+    """Yield what was found before the run about the seeds of models; nothing if a test showed nothing."""
     for one in probes:
-        load = f", asked alone and with {one.at_once} calls at once" if one.at_once else ", asked alone"
-        yield f"Before the run the model {one.entry} ({one.model}) gave one reply to one seed{load}."
+        model = f"the model {one.entry} ({one.model}{f', {one.engine}' if one.engine else ''})"
+        if one.seed == "honoured":
+            load = f", asked alone and with {one.at_once} calls at once" if one.at_once else ", asked alone"
+            yield f"Before the run {model} gave one reply to one seed{load}."
+        elif one.seed in _NO_SEEDS:
+            yield (
+                f"Before the run {model} {_NO_SEEDS[one.seed]}: a run that asks again gets other replies. This one is "
+                "repeated exactly from its call logs, and not from the models."
+            )
 
 
 def _seedless(folder: Path) -> Iterator[str]:
@@ -356,19 +235,17 @@ def _seedless(folder: Path) -> Iterator[str]:
         yield f"{model} takes no seed: its replies were drawn without one, and the same call may bring another reply."
 
 
-def savings_table(used: DebateUsage, sent: TallySum, starts: Sequence[ServerRun]) -> Table | None:
-    """Return prompt tokens that debates read, that several cells shared, and that servers had in their caches.
+def savings_table(used: DebateUsage, sent: TallySum) -> Table | None:
+    """Return prompt tokens that debates read, and those that several cells shared.
 
     None if nothing was saved, or there are no scores.
     """
     tokens = used.input_tokens
-    asked, cached = sent.calls.get("asked", 0), sum(one.counts["cached_tokens"] or 0 for one in starts)
+    asked = sent.calls.get("asked", 0)
     rows: list[tuple[str, int | None, int | None]] = [("Read by models in the debates", used.calls, tokens)]
     if asked < used.calls:
         spared = None if tokens is None else max(0, tokens - sent.usage.input_tokens)
         rows.append(("Asked once for several cells", used.calls - asked, spared))
-    if cached and used.calls:
-        rows.append(("Found in a server's prefix cache", None, cached))
     if len(rows) == 1:
         return None
 
@@ -383,5 +260,5 @@ def savings_table(used: DebateUsage, sent: TallySum, starts: Sequence[ServerRun]
             of=lambda row: row[2] / tokens if row[2] is not None and tokens else None,
         ),
     ]
-    note = "Equal calls of several cells are sent once; a server with a prefix cache computes equal beginnings once."
-    return tabulate("savings", "What of the prompts was not sent, or not worked out again.", fields, rows, note)
+    note = "Equal calls of several cells are sent once."
+    return tabulate("savings", "What of the prompts was not sent.", fields, rows, note)

@@ -1,4 +1,4 @@
-"""Servers that specs declare: started once, asked whether they keep seeds, looked at, refused where they cannot do."""
+"""Servers that specs declare: started once, asked whether they keep seeds, refused where they cannot do."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.servers.pages import is_ready
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes
 
 STUB = Path(__file__).resolve().parents[2] / "workflow" / "stub.py"
 SPEC = """\
@@ -49,13 +50,8 @@ def plan(name: str = "x", flags: str = "", **entry: Any) -> Plan:
     return compile_spec(f"{name}.yaml", experiment=name)
 
 
-def starts(name: str) -> list[dict[str, Any]]:
-    """What was written down of each start."""
-    return [json.loads(path.read_text()) for path in sorted(Path("results", name, "servers").glob("*.json"))]
-
-
 def test_two_experiments_that_declare_one_server_share_it(started: list[Running]) -> None:
-    """One process, written down for both; each model of both is asked, and its questions are not counted."""
+    """One process for both; each model of both is asked, and what it showed about seeds is kept with both."""
     started += start_servers([plan("x"), plan("y")])
     assert len(started) == 1
     address = started[0].address
@@ -64,10 +60,8 @@ def test_two_experiments_that_declare_one_server_share_it(started: list[Running]
     assert [read_addresses(file) for file in files] == [{"A_SERVER": address}] * 2
     stop_servers(started)
     assert [read_addresses(file) for file in files] == [{}, {}]
-    (one,), (other,) = starts("x"), starts("y")
-    assert one == other
-    assert [(model["entry"], model["seed"]) for model in one["models"]] == [("one", "honoured")] * 2
-    assert one["counted"] == dict.fromkeys(one["counted"], 0)
+    found = [read_seed_probes(Path("results", name)) for name in "xy"]
+    assert found == [(SeedProbe("one", "openai/small", "honoured", 16, "vLLM 0.0.stub"),)] * 2
     assert not is_ready(f"{address}/models")
 
 
@@ -98,7 +92,6 @@ def test_a_server_that_runs_elsewhere_is_waited_for_and_left_alone(
     second = start_servers([elsewhere])
     stop_servers(second)
     assert is_ready(f"{started[0].address}/models")
-    assert starts("y")[0]["is_own"] is False
     monkeypatch.delenv("A_SERVER")
     assert unset_variables(elsewhere) == ["A_SERVER"]
     assert unset_variables(plan("x")) == []

@@ -1,19 +1,18 @@
-"""What a run cost, what model servers did and what was saved, from files that are small enough to add up by hand."""
+"""What a run cost, which models keep seeds and what was saved, from files that are small enough to add up by hand."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.core import Model
 from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.records.tallies import Tallies, read_server_runs, settled_server_runs
+from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes, write_seed_probes
+from cortexdsl.records.tallies import Tallies
 from cortexdsl.report.data import read_scores
-from cortexdsl.report.tables.spending import RunCost, run_cost, server_sentences, servers_table
+from cortexdsl.report.tables.spending import RunCost, run_cost, seed_sentences
 from tests.display.made import said, write
 
 PLAN = {"cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}]}
@@ -102,89 +101,35 @@ def test_cached_tokens_have_a_column_if_there_are_any(tmp_path: Path) -> None:
     assert "Cached: tokens of prompts" in found.table.note
 
 
-COUNTED = {
-    "requests": 40, "prompt_tokens": 4000, "completion_tokens": 900, "looked_up_tokens": 4000, "cached_tokens": 1000,
-}  # fmt: skip
-
-
-def start(folder: Path, number: int = 1, **changes: Any) -> None:
-    """Write one start of a server."""
-    value = {
-        "schema_version": 1, "server": "own", "engine": "vLLM 0.32.0", "is_own": True, "seconds": 41.0,
-        "models": [{"entry": "small", "model": "openai/one", "seed": "honoured"}], "began": 1000.0 + number,
-        "updated": 1100.0, "state": "ended", "counted": COUNTED, "busy": 30.0, "in_work": 3.0, "peak": 8, **changes,
-    }  # fmt: skip
-    (folder / "servers").mkdir(exist_ok=True)
-    (folder / "servers" / f"own~{number}.json").write_text(json.dumps(value))
-
-
-def shown(folder: Path) -> list[str]:
-    """The entries of the only row, as they are read."""
-    table = servers_table(read_server_runs(folder))
-    assert table is not None
-    (row,) = table.rows
-    return [entry.whole.replace("\u202f", ",") for entry in row]
-
-
-def test_two_starts_of_a_server_are_added_up(tmp_path: Path) -> None:
-    """900 tokens in 30 s and 900 in 60 s are 20 a second; 3 in work for 30 s and 6 for 60 s are 5 in the mean."""
-    start(tmp_path)
-    start(tmp_path, 2, busy=60.0, in_work=6.0, peak=9)
-    assert shown(tmp_path) == [
-        "own", "vLLM 0.32.0", "kept", "41 s", "80", "8,000", "2,000 (25 %)", "1,800", "1 min 30 s", "20",
-        "5.0 (at most 9)",
-    ]  # fmt: skip
-    assert list(server_sentences(read_server_runs(tmp_path))) == [
-        "The server own (vLLM 0.32.0) answered after 41 s and wrote 20 tokens a second while it had something to do;"
-        " 25 % of its prompt tokens came from its prefix cache."
+def test_what_was_found_about_seeds_is_said(tmp_path: Path) -> None:
+    """A later probe of a model replaces the earlier one; a test that showed nothing yields no sentence."""
+    probes = [
+        SeedProbe("small", "openai/one", "lost", 8),
+        SeedProbe("other", "openai/two", "ignored", 0),
+        SeedProbe("third", "openai/three", "unclear", 0),
     ]
-
-
-def test_a_server_that_counts_nothing_and_keeps_no_seeds_is_told_so(tmp_path: Path) -> None:
-    """No number is made up; what cannot be repeated is said, and how it can be."""
-    start(tmp_path, counted=None, engine="", models=[{"entry": "small", "model": "openai/one", "seed": "ignored"}])
-    assert shown(tmp_path)[4:] == ["\u2013"] * 3 + ["\u2013", "30 s", "\u2013", "3.0 (at most 8)"]
-    assert list(server_sentences(read_server_runs(tmp_path))) == [
-        "The server own answered after 41 s.",
-        "The server own does not keep seeds (small gave two replies to one seed): a run that asks again gets other "
+    write_seed_probes(tmp_path, probes)
+    write_seed_probes(tmp_path, [SeedProbe("small", "openai/one", "honoured", 8, "vLLM 0.32.0")])
+    assert list(seed_sentences(read_seed_probes(tmp_path))) == [
+        "Before the run the model small (openai/one, vLLM 0.32.0) gave one reply to one seed, asked alone and with 8 "
+        "calls at once.",
+        "Before the run the model other (openai/two) gave two replies to one seed: a run that asks again gets other "
         "replies. This one is repeated exactly from its call logs, and not from the models.",
     ]
 
 
-def test_files_of_others_and_cut_ones_are_no_starts(tmp_path: Path) -> None:
-    """A version to come may say something else; a full disk leaves half a file."""
-    start(tmp_path)
-    for number, text in enumerate(("{", "[]", '{"server": "own"}', '{"counted": 3}', "[" * 100_000)):
-        (tmp_path / "servers" / f"bad~{number}.json").write_text(text)
-    assert len(read_server_runs(tmp_path)) == 1
-
-
-def test_a_report_waits_for_the_look_after_the_last_call(tmp_path: Path) -> None:
-    """The job's last word is of second 1020; the server was looked at in second 1010, and then in second 1021."""
-    write(tmp_path / "spent", said())
-    start(tmp_path, state="running", updated=1010.0, counted=None)
-
-    def later(seconds: float) -> None:
-        start(tmp_path, state="running", updated=1021.0)
-
-    (found,) = settled_server_runs(tmp_path, later)
-    assert found.counts["requests"] == 40
-
-
-def test_what_was_not_sent_and_not_worked_out_again_is_one_table(tmp_path: Path) -> None:
-    """Debates read 120 calls of 10,000 tokens; 80 of 8,000 were sent (40 and 4,000 a cell); 1,000 were in the cache."""
+def test_what_was_not_sent_is_one_table(tmp_path: Path) -> None:
+    """Debates read 120 calls of 10,000 tokens; 80 of 8,000 were sent (40 and 4,000 a cell)."""
     (tmp_path / "scores.csv").write_text(f"{SCORES}a,60,5000,d,1,q\nb[keep=mean],60,5000,d,1,q\n")
     write(tmp_path / "spent", said(), said("b~keep=mean"), said(job="judge") | {"cell": None})
-    start(tmp_path)
     found = cost(tmp_path)
     assert found is not None
     assert found.savings is not None
     assert [[entry.text.replace("\u202f", ",") for entry in row] for row in found.savings.rows] == [
         ["Read by models in the debates", "120", "10,000", "100 %"],
         ["Asked once for several cells", "40", "2,000", "20 %"],
-        ["Found in a server's prefix cache", "\u2013", "1,000", "10 %"],
     ]
-    assert [table.name for table in found.tables] == ["spent", "attempts", "savings", "servers"]
+    assert [table.name for table in found.tables] == ["spent", "attempts", "savings"]
 
 
 def test_calls_that_another_cell_had_asked_long_before_are_shared_too(tmp_path: Path) -> None:
@@ -198,7 +143,7 @@ def test_calls_that_another_cell_had_asked_long_before_are_shared_too(tmp_path: 
 
 
 def test_nothing_saved_is_no_table(tmp_path: Path) -> None:
-    """Every call was sent, to servers without a prefix cache; and tokens that nobody counted are not guessed."""
+    """Every call was sent; and tokens that nobody counted are not guessed."""
     write(tmp_path / "spent", said())
     (tmp_path / "scores.csv").write_text(f"{SCORES}a,40,4000,d,1,q\n")
     found = cost(tmp_path)
@@ -222,7 +167,7 @@ def test_a_model_that_takes_no_seed_is_said(tmp_path: Path) -> None:
         refusals.learn(model, None, failure)
     found = cost(tmp_path)
     assert found is not None
-    assert [sentence for sentence in found.served if "seed" in sentence] == [
+    assert [sentence for sentence in found.seeds if "seed" in sentence] == [
         f"openai/o1 at {mask_url(None)} takes no seed: its replies were drawn without one, and the same call may bring "
         "another reply."
     ]
