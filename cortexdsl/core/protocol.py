@@ -263,7 +263,7 @@ class Method:
     similarity : str
         The embedding for similarity: `ngram`, a litellm embedding model, or `sentence-transformers/NAME`; or `asked`
         for similarities that are read from replies.
-    passes : str
+    quote : str
         What listeners get of a reply: all of it (without its confidence line), only its answer, or all of it after
         the model's reasoning.
     debaters : tuple of str
@@ -290,7 +290,7 @@ class Method:
         "heard others. both: the sum.",
     )
     similarity: str = "ngram"
-    passes: Literal["whole", "answer", "reasoning"] = word(
+    quote: Literal["whole", "answer", "reasoning"] = word(
         "whole",
         "What prompts show of the replies of others. whole: the reply. answer: the answer alone. reasoning: the "
         "model's reasoning, then the reply.",

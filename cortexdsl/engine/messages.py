@@ -140,14 +140,14 @@ class QuotedTurns:
 
     Parameters
     ----------
-    passes : str
+    quote : str
         `whole`: the reply without its confidence line; `answer`: only the answer; `reasoning`: the whole reply after
         the model's reasoning, if there is any.
     reader : Reader
     """
 
-    def __init__(self, passes: str, reader: Reader) -> None:
-        self._passes, self._reader = passes, reader
+    def __init__(self, quote: str, reader: Reader) -> None:
+        self._quoted_part, self._reader = quote, reader
         self._quotes: dict[int, tuple[str, bool]] = {}
 
     def text(self, turn: Turn) -> str:
@@ -162,8 +162,8 @@ class QuotedTurns:
         if turn.turn not in self._quotes:
             whole = self._reader.without_confidence(turn.text) if turn.text.strip() else ""
             answer = "(no readable answer)" if turn.answer is None else turn.answer
-            text = answer if self._passes == "answer" and turn.reads == "answer" else whole
-            if self._passes == "reasoning" and turn.reasoning:
+            text = answer if self._quoted_part == "answer" and turn.reads == "answer" else whole
+            if self._quoted_part == "reasoning" and turn.reasoning:
                 text = f"{turn.reasoning}\n\n{whole}"
             self._quotes[turn.turn] = text, bool(whole.strip())
         return self._quotes[turn.turn]
@@ -199,7 +199,7 @@ def build_view(
     heard : list of mappings speaker, turn, number, is_mine, round, reads, text, answer, confidence, weight, trust,
         about, is_own_group
         `turn` is its number in the debate, from 1, by which a choice among turns names it.
-        `number` counts the debaters from 1 and never changes (None for other agents). `text` is what `passes` lets
+        `number` counts the debaters from 1 and never changes (None for other agents). `text` is what `quote` lets
         through. `trust` is the weight as a share of the weights of all agents that the listener hears.
     by_answer : list of mappings answer, turns (as in `heard`); most frequent first
     own : list of mappings, as `heard`: what the speaker remembers

@@ -111,7 +111,7 @@ class Placebos:
     ) -> None:
         self._method, self._question, self._ports, self._state = method, question, ports, state
         self._chance, self._further_seed, self._debate_other = chance, further_seed, debate_other
-        self._quotes = QuotedTurns(method.passes, ports.reader)
+        self._quotes = QuotedTurns(method.quote, ports.reader)
         names = [agent.name for agents in method.role_agents.values() for agent in agents]
         self._places = {name: k for k, name in enumerate(dict.fromkeys(names))}
         self._openings: dict[str, tuple[Call, Step]] = {}
@@ -171,7 +171,7 @@ class Placebos:
             turn, text=reply.text, reads="answer", answer=reading.value, confidence=confidence, call=reply.key,
             reasoning=reply.reasoning,
         )  # fmt: skip
-        placebo = _of_turn(turn, step, sample, QuotedTurns(self._method.passes, self._ports.reader))
+        placebo = _of_turn(turn, step, sample, QuotedTurns(self._method.quote, self._ports.reader))
         return replace(placebo, text=as_long_as(placebo.text, len(self._quotes.text(turn).split())))
 
     async def _of_other_question(self, step: Step, turn: Turn) -> Placebo | None:
@@ -186,7 +186,7 @@ class Placebos:
         there = _counterpart(turn, siblings.index(turn.turn), self._other_turns)
         if there is None:
             return None
-        quotes = QuotedTurns(self._method.passes, self._other.ports.reader)
+        quotes = QuotedTurns(self._method.quote, self._other.ports.reader)
         return replace(_of_turn(turn, step, there, quotes), question=self._other.question.id)
 
 

@@ -132,7 +132,7 @@ class _Run:
         names = tuple(agent.name for agent in debating_agents(method))
         remaining = tuple(agent.name for agent in debating_agents(self.method_after_removal))
         self.state = DebateState(names, remaining=remaining, own_numbers=agent_numbers(method))
-        self.quotes = QuotedTurns(method.passes, ports.reader)
+        self.quotes = QuotedTurns(method.quote, ports.reader)
         self.sent: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
         self.agents = {agent.name: agent for agents in method.role_agents.values() for agent in agents}
         self.groups = draw_groups(method, names, self._chance("groups"))

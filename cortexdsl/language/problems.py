@@ -14,6 +14,7 @@ from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.expressions.evaluation import parse
 from cortexdsl.expressions.names import NAMES, ExpressionPlace
 from cortexdsl.language.grammar.entries import PATTERNS
+from cortexdsl.language.grammar.old_words import value_remedy
 from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted, in_order, shown
 
 E = TypeVar("E", bound=BaseModel)
@@ -137,6 +138,8 @@ def _worded(kind: str, name: str, parts: Route, value: Any, context: Mapping[str
         return f"unknown key {name}", context["remedy"] or nearest((parts or ("",))[-1], context["allowed"])
     if kind == "missing":
         return f"{name} is missing", f"write `{parts[-1]}: ...` here"
+    if remedy := value_remedy(parts, value):
+        return f"{subject} is {shown(value)}", remedy
     if kind == "no_mapping":
         return f"{subject} is {shown(value)}; a mapping is needed", f"write {context['example'] or '{...}'}"
     if kind == "no_such_form":

@@ -100,7 +100,8 @@ COVERED: Mapping[type, Coverage] = {
     Measure: Coverage("Measure", "source samples verifier prompt"),
     Method: Coverage(
         "Method",
-        "protocol cast=role_agents steps schedule decide rounds_cap recalibration participation similarity passes",
+        "protocol cast=role_agents steps schedule decide rounds_cap recalibration participation similarity "
+        "passes=quote",
         later="debaters confidence debate_confidence defer",
     ),
     Model: Coverage(

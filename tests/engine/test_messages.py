@@ -108,7 +108,7 @@ def test_what_a_heard_turn_looks_like() -> None:
 def test_answers_alone_may_be_passed() -> None:
     """An unreadable one is said to be so, and never guessed."""
     steps = {"answer": {}, "revise": {"hears": Everyone()}}
-    of = method(steps, ["answer", "revise"], passes="answer")
+    of = method(steps, ["answer", "revise"], quote="answer")
     seen = views(of, {"answer:b0": "41|0.9", "answer:c0": "-|0.9"})["revise:a1"]
     assert [turn["text"] for turn in seen["heard"]] == ["41", "(no readable answer)"]
 
@@ -352,13 +352,13 @@ def thinking(call: Call) -> Reply:
 
 
 @pytest.mark.parametrize(
-    ("passes", "heard"),
+    ("quote", "heard"),
     [("whole", "answer:b0|42"), ("answer", "42"), ("reasoning", "thought of answer:b0\n\nanswer:b0|42")],
 )
-def test_what_a_model_thought_reaches_others_only_where_the_protocol_says_so(passes: Any, heard: str) -> None:
+def test_what_a_model_thought_reaches_others_only_where_the_protocol_says_so(quote: Any, heard: str) -> None:
     steps: dict[str, Any] = {"answer": {}, "revise": {"hears": Everyone()}}
     stage = Stage({label("answer", "b", 0): thinking})
-    debate = run(method(steps, ["answer", "revise"], passes=passes), stage)
+    debate = run(method(steps, ["answer", "revise"], quote=quote), stage)
     assert next(t["text"] for t in stage.views["revise:a1"]["heard"] if t["speaker"] == "b") == heard
     assert [(t.reasoning, t.reasoning_tokens) for t in debate.turns if t.reasoning] == [("thought of answer:b0", 4)]
 
@@ -387,7 +387,7 @@ def test_a_summary_is_passed_whole_where_answers_are_passed_alone() -> None:
         "sum": {"role": "summarizer", "hears": OfRole(("debater",)), "reads": "summary"},
         "revise": {"hears": OfRole(("debater", "summarizer"))},
     }
-    of = method(steps, ["answer", "sum", "revise"], {"debater": "a b", "summarizer": "s"}, passes="answer")
+    of = method(steps, ["answer", "sum", "revise"], {"debater": "a b", "summarizer": "s"}, quote="answer")
     heard = views(of, {"sum:s1": "all say so|0.5"})["revise:a1"]["heard"]
     assert [turn["text"] for turn in heard] == ["42", "sum:s1|all say so"]
 
@@ -407,9 +407,9 @@ def test_an_empty_reply_is_heard_by_nobody_whatever_was_thought() -> None:
             return dataclasses.replace(super().ports(), reader=Lenient())
 
     steps: dict[str, Any] = {"answer": {}, "revise": {"hears": Everyone(), "own": "latest"}}
-    for passes in ("whole", "answer", "reasoning"):
+    for quote in ("whole", "answer", "reasoning"):
         stage = Forgiving({"answer:b0": blank})
-        run(method(steps, ["answer", "revise"], "a b", passes=passes), stage)
+        run(method(steps, ["answer", "revise"], "a b", quote=quote), stage)
         assert [len(stage.views[f"revise:{name}1"]["heard"]) for name in "ab"] == [0, 1]
         assert [len(stage.views[f"revise:{name}1"]["own"]) for name in "ab"] == [1, 0]
 

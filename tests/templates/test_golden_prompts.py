@@ -50,7 +50,7 @@ CASES = {
     "chateval-simultaneous": ("chateval-simultaneous", 2, "{rounds: 2}"),
     "cortexdebate": ("cortexdebate", 3, "{rounds: 1}"),
     "cortexdebate-full-mdm": ("cortexdebate", 3, "{rounds: 1, keep: all, own: latest}"),
-    "cortexdebate-answers-alone": ("cortexdebate", 3, "{rounds: 1, keep: all, trust: hidden, passes: answer}"),
+    "cortexdebate-answers-alone": ("cortexdebate", 3, "{rounds: 1, keep: all, trust: hidden, quote: answer}"),
     "cortexdebate-asked": ("cortexdebate", 3, "{rounds: 1, similarity: asked}"),
     "cortexdebate-peers": ("cortexdebate-peers", 3, "{rounds: 1}"),
     "cot": ("cot", 1, "{}"),
@@ -176,7 +176,7 @@ def test_every_built_in_protocol_and_template_is_among_them() -> None:
     assert {path.stem for path in (GOLDEN / "prompts").glob("*.txt")} == set(CASES)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if "passes: answer" not in CASES[case][2]])
+@pytest.mark.parametrize("case", [case for case in CASES if "quote: answer" not in CASES[case][2]])
 def test_a_prompt_holds_the_turns_that_the_record_says_and_no_others(case: str) -> None:
     """Told from the texts: the words of each turn stand in the prompts of those that heard it, and in no others."""
     _, found, prompts = made_up(case)

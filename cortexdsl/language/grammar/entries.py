@@ -31,6 +31,8 @@ from pydantic import (
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 from pydantic_core.core_schema import ErrorType, no_info_after_validator_function
 
+from cortexdsl.language.grammar.old_words import key_remedy
+
 _BUILT_IN = frozenset(get_args(ErrorType))
 
 
@@ -87,8 +89,8 @@ class StrictEntry(BaseModel):
 def _with_context(entry: type[StrictEntry], error: Any) -> InitErrorDetails:
     kind, context, route = error["type"], error.get("ctx", {}), error["loc"]
     if kind == "extra_forbidden" and len(route) == 1:
-        allowed = [f.alias or name for name, f in entry.model_fields.items()]
-        context = {"allowed": allowed, "remedy": entry.hints.get(route[0], "")}
+        remedy = key_remedy(entry.__name__, route[0], error["input"]) or entry.hints.get(route[0], "")
+        context = {"allowed": [f.alias or name for name, f in entry.model_fields.items()], "remedy": remedy}
         kind = PydanticCustomError("unknown_key", "unknown key", context)
     elif kind not in _BUILT_IN:
         kind = PydanticCustomError(kind, "{what}" if "what" in context else "see the context", context)
@@ -129,10 +131,8 @@ class FromCore:
 
     Parameters
     ----------
-    example : str
-        As for `StrictEntry`.
-    **types : types
-        Of the words whose text needs more than the type of the field.
+    example : str, as for `StrictEntry`
+    **types : types of the words whose text needs more than the type of the field
     """
 
     def __init__(self, example: str = "", **types: Any) -> None:

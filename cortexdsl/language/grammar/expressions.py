@@ -14,6 +14,7 @@ from cortexdsl.expressions.evaluation import ParsedExpression, earlier_key, eval
 from cortexdsl.expressions.names import ALIASES, COUNTS, HAVE_EARLIER, NAMES, SHARES, ExpressionPlace, sample_values
 from cortexdsl.expressions.spellings import as_kept
 from cortexdsl.language.grammar.entries import Text, invalid
+from cortexdsl.language.grammar.old_words import name_remedy
 
 _MOST = {"condition": 0, "choice": 1}
 """Most axes of a value that may be longer than one."""
@@ -106,7 +107,7 @@ def expression(place: ExpressionPlace) -> Callable[[str], str]:
         for name in sorted(parsed.names - set(NAMES[place])):
             if any(name in names for names in NAMES.values()):
                 raise invalid(f"{name} has no value in {_PLACES[place]}", f"names: {', '.join(known)}")
-            raise invalid(f"no factor is called {name}", nearest(name, known))
+            raise invalid(f"no factor is called {name}", name_remedy(name) or nearest(name, known))
         samples = [sample_values(place, value) for value in (0.3, 0.9, 1.7, 3.0)]
         samples = [{key: sample[split_key(key)[0]] for key in parsed.keys} for sample in samples]
         for side, part, shape in side_calls(parsed, samples[0]):

@@ -344,7 +344,3 @@ class ProtocolText(StrictEntry):
         description=f"How a tie is decided, if `decide` has no `fallback`. {_CONFIDENCE} With `weighted` and `pool`, "
         f"the answer that the most debaters gave. {_NONE}",
     )
-
-
-INHERITING = ("recalibration", "participation", "similarity", "passes", "fallback")
-"""Words of a protocol that, if missing, take the value of the setting of the same name."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from cortexdsl.core import Model
 from cortexdsl.errors import Problem, SpecError, nearest
+from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.speakers import ModelText
 from cortexdsl.language.grammar.training import TrainText
 from cortexdsl.language.nodes import Node, dotted, refuse
@@ -142,7 +143,11 @@ def unknown_axis(spec: Spec, mark: str, axis: str, protocol: Protocol) -> Proble
     if head in protocol.settings or axis in WORDS:
         return None
     settings = f"settings of {protocol.name}"
-    remedy = nearest(head, protocol.settings, say=settings) or f"{protocol.name} has no settings"
+    remedy = (
+        key_remedy("setting", head, "[...]")
+        or nearest(head, protocol.settings, say=settings)
+        or f"{protocol.name} has no settings"
+    )
     others = f"besides: {', '.join(WORDS)}, roles.ROLE, prompts.STEP, models.NAME.KEY, train.NAME.KEY"
     return Problem(mark, f"no setting knows the axis {axis}", f"{remedy}; {others}")
 

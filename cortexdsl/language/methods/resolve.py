@@ -14,6 +14,7 @@ from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.entries import core_value, number
 from cortexdsl.language.grammar.experiment import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.hears import topology
+from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
 from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText, choice_of
 from cortexdsl.language.grammar.speakers import SAMPLING
@@ -187,7 +188,8 @@ def _unknown_keys(protocol: Protocol, choice: MethodChoice) -> Iterator[PlacedPr
     def unknown(route: tuple[str, ...], what: str, known: Iterable[str], kind: str) -> PlacedProblem:
         mark = choice.node.key_mark(route)
         none = f"{protocol.name} has no {kind}s"
-        remedy = nearest(route[-1], known, say=f"{kind}s of {protocol.name}") or none
+        remedy = key_remedy(kind, route[-1], choice.node.mapping()[route[0]].plain())
+        remedy = remedy or nearest(route[-1], known, say=f"{kind}s of {protocol.name}") or none
         if kind == "setting" and route[-1] in SAMPLING:
             remedy = f"write it in the entry of a model, models: {{NAME: {{{route[-1]}: ...}}}}"
             remedy += f"; the axis of a grid is models.NAME.{route[-1]}"

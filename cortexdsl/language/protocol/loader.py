@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from cortexdsl.errors import nearest
-from cortexdsl.language.grammar.protocol import INHERITING, ProtocolText
+from cortexdsl.language.grammar.protocol import ProtocolText
 from cortexdsl.language.nodes import Mark, Node, dotted, refuse
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.soundness import check_soundness
@@ -28,7 +28,7 @@ class Protocol:
     text : ProtocolText
         As written, validated.
     node : Node
-        With positions; words that inherit a setting refer to it (`recalibration: $recalibration`).
+        The same with positions.
     """
 
     name: str
@@ -108,16 +108,5 @@ def protocol_of(name: str, node: Node, above: tuple[str, ...] = ()) -> Protocol:
         All problems of the first stage that has some, in the order of the text.
     """
     text = validate(ProtocolText, node, lambda route: dotted((*above, *route)))
-    inherited = _inheriting(node)
-    check_soundness(inherited, text, above)
-    return Protocol(name, text, inherited)
-
-
-def _inheriting(node: Node) -> Node:
-    """Return a protocol whose missing words refer to the settings of the same names."""
-    entries = node.mapping()
-    settings = entries["settings"].mapping() if "settings" in entries else {}
-    named = {
-        word: Node(f"${word}", settings[word].mark) for word in INHERITING if word in settings and word not in entries
-    }
-    return Node({**entries, **named}, node.mark, node.keys, node.size + len(named))
+    check_soundness(node, text, above)
+    return Protocol(name, text, node)

@@ -84,7 +84,6 @@ def check_soundness(node: Node, text: ProtocolText, above: Route) -> None:
     Parameters
     ----------
     node : Node
-        Words that inherit a setting refer to it.
     text : ProtocolText
     above : tuple
         The route that leads to the protocol in its file.
@@ -125,9 +124,9 @@ def _settings(node: Node, text: ProtocolText, problem_at: ProblemAt) -> Iterator
         if name in METHOD_WORDS:
             yield problem_at(("settings", name), "a method says this itself", "call the setting otherwise", key=True)
         elif name in unused and not unknown:
-            remedy = (
-                f"write ${name} where it belongs (a template is given it by with: {{{name}: ${name}}}), or remove it"
-            )
+            place = f"with: {{{name}: ${name}}} gives it to a template"
+            place = f"{name}: ${name} in the protocol" if name in ProtocolText.model_fields else place
+            remedy = f"write ${name} where it belongs ({place}), or remove it"
             yield problem_at(("settings", name), "no word uses this setting", remedy, key=True)
 
 

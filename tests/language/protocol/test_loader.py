@@ -38,12 +38,10 @@ def test_the_small_protocol_is_sound() -> None:
     assert {name: node.plain() for name, node in protocol.settings.items()} == {"rounds": 2, "keep": "mean"}
 
 
-def test_words_that_are_not_written_take_the_setting_of_their_name() -> None:
-    text = SMALL.replace("{rounds: 2,", "{rounds: 2, recalibration: none, passes: answer,")
-    protocol = protocol_of("small", parse(text, "p.yaml"))
-    assert protocol.node.mapping()["recalibration"].value == "$recalibration"
-    assert protocol.node.mapping()["passes"].value == "$passes"
-    assert "similarity" not in protocol.node.mapping()
+def test_a_setting_gives_no_value_to_the_key_of_its_name() -> None:
+    text = SMALL.replace("{rounds: 2,", "{rounds: 2, quote: answer,")
+    with pytest.raises(SpecError, match=r"settings\.quote: .*\n.*quote: \$quote in the protocol"):
+        protocol_of("small", parse(text, "p.yaml"))
 
 
 def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
         **({"ends": {"rounds": 2}} if draw(st.integers(0, 4)) == 0 else {}),
         "recalibration": draw(st.sampled_from(["none", "cortexdebate"])),
         "participation": draw(st.sampled_from(["spoken", "heard", "both"])),
-        "passes": draw(st.sampled_from(["whole", "answer", "reasoning"])),
+        "quote": draw(st.sampled_from(["whole", "answer", "reasoning"])),
     }
 
 

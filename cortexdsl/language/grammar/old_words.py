@@ -1,0 +1,77 @@
+"""Words of earlier versions of the language, and what to write instead.
+
+No old word is accepted. These tables are the only place that knows them: a message about an unknown key, value or name
+takes its remedy from here. A new entry of a table needs no other code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+KEYS: Mapping[str, Mapping[str, str]] = {
+    "ProtocolText": {"passes": "quote: {}"},
+    "setting": {"passes": "quote: {}"},
+}
+"""By place: old keys, each with the line to write instead, in which `{}` stands for the value that was written.
+
+A place is the name of the class of the grammar (`StepText`), the key whose value is the mapping (`hears`), or `setting`
+for the settings of built-in protocols.
+"""
+
+VALUES: Mapping[str, Mapping[str, str]] = {}
+"""By the key that is written now: old values, each with the new one."""
+
+NAMES: Mapping[str, str] = {}
+"""Old names in expressions, each with what to write instead."""
+
+_EXPRESSIONS = ("weight", "where", "until", "unless", "if", "vote")
+
+
+def key_remedy(place: str, key: object, value: Any) -> str:
+    """Return the line to write instead of an old key with its value, or nothing for any other key.
+
+    Old values and names of expressions in the value are replaced in the line, too.
+    """
+    line = KEYS.get(place, {}).get(str(key), "")
+    return f"write {line.replace('{}', _flow(_renewed(line.partition(':')[0], value)))}" if line else ""
+
+
+def value_remedy(route: Sequence[object], value: Any) -> str:
+    """Return the line to write instead of an old value at a route, or nothing for any other value."""
+    places = [str(part) for part in route if isinstance(part, str)][-2:]
+    if isinstance(value, dict):
+        lines = [key_remedy(place, key, inner) for place in places for key, inner in value.items()]
+        return next(filter(None, lines), "")
+    key = places[-1] if places else ""
+    new = VALUES.get(key, {}).get(value, "") if isinstance(value, str) else ""
+    return f"write {key}: {new}" if new else ""
+
+
+def name_remedy(name: str) -> str:
+    """Return what to write instead of an old name in an expression, or nothing for any other name."""
+    return f"write {NAMES[name]}" if name in NAMES else ""
+
+
+def _renewed(key: str, value: Any) -> Any:
+    """Return a value with new words, as far as the tables know them."""
+    if isinstance(value, list):
+        return [_renewed(key, item) for item in value]
+    if isinstance(value, dict):
+        return {word: _renewed(word, item) for word, item in value.items()}
+    if isinstance(value, str) and key in _EXPRESSIONS:
+        return re.sub(r"[A-Za-z_]\w*", lambda name: NAMES.get(name[0], name[0]), value)
+    return VALUES.get(key, {}).get(value, value) if isinstance(value, str) else value
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML on one line; a long one is left out."""
+    if isinstance(value, dict):
+        text = "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+    elif isinstance(value, list):
+        text = "[" + ", ".join(map(_flow, value)) + "]"
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= 100 else "..."

@@ -1,0 +1,61 @@
+"""Each word of an earlier version of the language is refused with its place and the line to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cortexdsl.language.grammar.experiment  # noqa: F401 - imports every class of the grammar
+from cortexdsl.expressions.names import NAMES
+from cortexdsl.language.grammar import old_words
+from cortexdsl.language.grammar.entries import StrictEntry
+from tests.language.sheets import place, problems
+
+SPEC = """\
+dataset: {name: arithmetic, size: 9}
+models: {small: {model: builtin/solver}}
+agents: [{name: ann, model: small}, {name: bob, model: small}]
+methods: {talk: {protocol: talk}}
+protocols:
+  talk:
+    roles: {debater: everyone}
+    PROTOCOL
+    steps:
+      answer: {role: debater, prompt: common/answer.j2}
+      revise: {role: debater, hears: everyone, STEP prompt: multi-llm/revise.j2}
+    schedule: [answer, {repeat: 2, LOOP do: [revise]}]
+    decide: majority
+"""
+WRITTEN = [  # where, what is written there (^ marks the place of the message), the line to write
+    ("PROTOCOL", "^passes: answer", "write quote: answer"),
+]
+
+
+def _classes(kind: type[StrictEntry] = StrictEntry) -> Iterator[type[StrictEntry]]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _classes(below)
+
+
+def test_an_old_key_is_not_accepted_anywhere() -> None:
+    by_name = {kind.__name__: kind for kind in _classes()}
+    for entry, keys in old_words.KEYS.items():
+        if entry[0].isupper():
+            assert not set(keys) & {field.alias or name for name, field in by_name[entry].model_fields.items()}, entry
+
+
+def test_an_old_name_has_a_value_nowhere() -> None:
+    assert not set(old_words.NAMES) & {name for names in NAMES.values() for name in names}
+
+
+@pytest.mark.parametrize(("where", "written", "line"), WRITTEN)
+def test_an_old_word_is_answered_at_its_place(tmp_path: Path, where: str, written: str, line: str) -> None:
+    text = SPEC.replace(where, written + ("," if where in ("STEP", "LOOP") else ""))
+    for other in ("    PROTOCOL\n", "STEP ", "LOOP "):
+        text = text.replace(other, "")
+    before = text.partition("^")[0]
+    (problem,) = problems(tmp_path, text.replace("^", ""))
+    assert place(problem) == f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+    assert problem.remedy == line
