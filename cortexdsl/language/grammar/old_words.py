@@ -56,7 +56,7 @@ def name_remedy(name: str) -> str:
 
 
 def _renewed(key: str, value: Any) -> Any:
-    """Return a value with new words, as far as the tables know them."""
+    """Return a value with new words of the tables."""
     if isinstance(value, list):
         return [_renewed(key, item) for item in value]
     if isinstance(value, dict):
