@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -171,18 +172,23 @@ def _run_spec(experiment: Plan, most: float | None) -> str:
         held = read_controls(spent).applied(experiment.limits).dollars
         change(experiment, {"dollars": most if held is None else min(most, held)}, {})
     command = python_command("cortexdsl", "run", experiment.spec_path)
-    process = subprocess.Popen(command, stdout=sys.stderr.fileno())
-    status = None
-    while status is None:
-        with suppress(KeyboardInterrupt):  # the run has the signal, too, and ends in good order
-            status = process.wait()
-    if not status:
+    if not (status := wait_for(subprocess.Popen(command, stdout=sys.stderr.fileno()))):
         return ""
     messages = [tally.message for tally in Tallies(spent).read() if LIMIT_IN_WORDS in tally.message]
     if not messages:
         again = f"cortexdsl run {experiment.spec_path}"
         raise InputError(f"{experiment.spec_path}: its run ended with status {status}; see above\n    run it: {again}")
     return messages[0]
+
+
+def wait_for(run: subprocess.Popen[bytes]) -> int:
+    """Return the status of a run, which ends in good order after every signal that would end this process."""
+    for number in (signal.SIGTERM, signal.SIGHUP):  # Ctrl-C reaches the run by itself
+        if signal.getsignal(number) != signal.SIG_IGN:  # as it is under `nohup`
+            signal.signal(number, lambda which, _: run.send_signal(which))
+    while True:
+        with suppress(KeyboardInterrupt):
+            return run.wait()
 
 
 def _without_results(experiment: Plan, args: argparse.Namespace, why: str) -> Gate:

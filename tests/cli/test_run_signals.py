@@ -62,6 +62,20 @@ def test_a_signal_while_the_process_becomes_snakemake(number: int) -> None:
     assert (process.returncode, error.strip()) == (1, STOPPED)
 
 
+@pytest.mark.parametrize("number", SIGNALS[1:])
+def test_a_gate_passes_them_to_its_run(number: int) -> None:
+    """The run says when it listens, and ends with a status of its own; the gate waits for that."""
+    run = "import signal, sys, time; signal.signal(int(sys.argv[1]), lambda *_: sys.exit(7))"
+    run += "; print('listening', flush=True); time.sleep(60)"
+    gate = "import subprocess, sys; from cortexdsl.cli.gate import wait_for"
+    gate += "; sys.exit(wait_for(subprocess.Popen([sys.executable, '-c', *sys.argv[1:]])))"
+    with subprocess.Popen([sys.executable, "-c", gate, run, str(int(number))], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(60) == 7
+
+
 def test_run_blocks_them_before_it_becomes_snakemake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     masks: list[set[signal.Signals]] = []
