@@ -48,6 +48,22 @@ def test_an_exported_debate_is_the_same_debate_again(tmp_path: Path) -> None:
     assert told(*again) == told(made)
 
 
+def test_the_proposed_extension_is_what_is_written_and_read(tmp_path: Path, repository: Path) -> None:
+    """The example of the page is read as it says, and its keys are those of an export."""
+    page = (repository / "docs" / "decisions" / "049-debates-in-every-eval-ever.md").read_text()
+    example = json.loads(page.split("```json\n")[1].split("```")[0])
+    earlier = [said("Answer: 8", speaker=name, stage=0, round=0, turn=k, heard=[]) for k, name in enumerate("xyz")]
+    assert imported(tmp_path, sample(*earlier, example)) == 0
+    (record,) = records(tmp_path / "results" / "old")
+    last = record.debate.turns[-1]
+    assert (last.speaker, last.round, last.answer, last.heard) == ("ann", 1, "7", (1,))
+    made = write_scored(tmp_path / "results" / "made")
+    first = json.loads(export_every_eval_ever(made, tmp_path / "out")[0].read_text().splitlines()[0])
+    written = {key for message in first["messages"] for key in message} - {"turn_idx", "role", "content"}
+    assert written == {key for key in written if f"| `{key}` |" in page}
+    assert len(written) == 7
+
+
 def test_messages_without_speakers_are_rounds_of_one_agent(tmp_path: Path) -> None:
     """Prompts, tools and empty messages are not replies."""
     messages = [said("3 + 4?", "user"), said("Answer: 8"), said(None), said("Sure?", "user"), said("Answer: 7")]
