@@ -18,7 +18,6 @@ from cortexdsl.models.call_log.index import LogIndex
 from cortexdsl.models.call_log.records import is_amount, is_count
 from cortexdsl.models.control import ControlFile, Controls
 from cortexdsl.models.endpoints.refusals import Refusals
-from cortexdsl.models.endpoints.retry import Outages
 from cortexdsl.models.job_tally import seconds_of
 from cortexdsl.models.spending import SpendingLedger, ahead_of, limited_amounts
 from cortexdsl.numbers import counted
@@ -44,20 +43,19 @@ def is_too_many(failed: int, calls: int, share: float, *, is_end: bool = False) 
 
 
 class Budget:
-    """Remaining budget and server outages of an experiment, for all its jobs in this process.
+    """Remaining budget of an experiment, for all its jobs in this process.
 
     Parameters
     ----------
     limits : Limits
         None in a field means that there is no limit.
     folder : Path or None
-        `spent/` of the experiment, through which processes share both; None keeps them to this process.
+        `spent/` of the experiment, through which processes share it; None keeps it to this process.
     now : callable
         Seconds since the epoch.
 
     Attributes
     ----------
-    outages : Outages
     refusals : Refusals
         Parameters that models were found to refuse.
 
@@ -72,7 +70,6 @@ class Budget:
 
     def __init__(self, limits: Limits, folder: Path | None = None, now: Callable[[], float] = time.time) -> None:
         self._limits, self._control = limits, ControlFile(folder, now)
-        self.outages = Outages(folder, now)
         self.refusals = Refusals(folder)
         has_limit = any(each is not None for each in (limits.calls, limits.tokens, limits.dollars))
         self._ledger = SpendingLedger(

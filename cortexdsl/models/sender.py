@@ -109,7 +109,7 @@ class Sender:
             try:
                 try:
                     value = await self._metered(request, route, meter, reservation)
-                    endpoint.answered(self._budget.outages)
+                    endpoint.answered()
                     return AttemptResult(value, retries, clock() - sent)
                 finally:
                     endpoint.leave()
@@ -136,7 +136,7 @@ class Sender:
         """Return the seconds before the next attempt, after an outage if there is one; None if none is made."""
         pause = retries.pause_after(failure)
         is_outage = failure.kind.is_outage and not failure.is_mended
-        if is_outage and endpoint.is_down(self._budget.outages, retries.silent_since, is_last=pause is None):
+        if is_outage and endpoint.is_down(retries.silent_since, is_last=pause is None):
             retries.restart()
             is_back = await endpoint.outlast(self._budget.limits.wait, failure, self._runtime)
             return 0.0 if is_back else None

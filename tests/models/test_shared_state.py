@@ -125,7 +125,6 @@ def test_a_job_that_fails_takes_nobody_elses_call_with_it(tmp_path: Path, kind: 
             with pytest.raises(ModelError, match="once"):
                 await asked[0]
         assert len(fake.asked) == 2
-        assert not (spent / ".down").exists()
         booked = spent_so_far(spent)
         assert (booked.attempts, booked.tokens) == (2, 15 + (1 if kind is FailureKind.MALFORMED else 0))
         assert booked.dollars == 0.0

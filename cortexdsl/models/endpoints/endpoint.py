@@ -19,7 +19,7 @@ from cortexdsl.core import Model, Rate
 from cortexdsl.models.call_keys import plain
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.rates import RateFile, RateMeter, rate_path
-from cortexdsl.models.endpoints.retry import OUTAGE_SECONDS, PROBE_SECONDS, FirstCall, Outages, Runtime
+from cortexdsl.models.endpoints.retry import PROBE_SECONDS, FirstCall, Runtime
 from cortexdsl.models.transports.addresses import mask_url, place_of
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
@@ -147,15 +147,11 @@ class Endpoint:
         entry = model.model, json.dumps(plain(model.options), sort_keys=True)
         return self._first_calls.setdefault(entry, FirstCall(head_start))
 
-    def answered(self, outages: Outages) -> None:
+    def answered(self) -> None:
         """Note a reply: an outage is over."""
         self.control.succeeded(self._clock())
         self.left_out_until = -math.inf
-        is_first = self.answered_at == -math.inf
-        self.answered_at = self._clock()
-        if self.down_since is not None or (is_first and outages.is_known(self.name)):
-            self.down_since = None
-            outages.clear(self.name)
+        self.answered_at, self.down_since = self._clock(), None
 
     def failed(self, failure: Failure, longest_wait: float) -> None:
         """Adapt the limit to a failure; give up if the server asks for a wait of more than `longest_wait` seconds."""
@@ -165,25 +161,19 @@ class Endpoint:
         elif failure.kind.is_outage:
             self.control.failed()
 
-    def is_down(self, outages: Outages, since: float, *, is_last: bool) -> bool:
-        """Say whether the server is down: this request or another job of the experiment found it so.
+    def is_down(self, since: float, *, is_last: bool) -> bool:
+        """Say whether the server is down: this request or an earlier one found it so.
 
         Parameters
         ----------
-        outages : Outages
         since : float
             When the request began to fail; an answer after it shows that the server is up.
         is_last : bool
             The request has no attempt left.
         """
-        if self.down_since is None:
-            is_shown = is_last and self.answered_at < since
-            is_reported = self.answered_at < since - OUTAGE_SECONDS and outages.is_known(self.name)
-            if not (is_shown or is_reported):
-                return False
+        if self.down_since is None and is_last and self.answered_at < since:
             self.down_since = self._clock()
-        outages.report(self.name)
-        return True
+        return self.down_since is not None
 
     async def outlast(self, wait: float, failure: Failure, runtime: Runtime) -> bool:
         """Wait until a request may try whether the server is back; False after `wait` seconds of outage.

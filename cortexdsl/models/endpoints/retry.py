@@ -1,4 +1,4 @@
-"""Retry policy of failed requests: limits of retries, known outages, and the outcome of the first call."""
+"""Retry policy of failed requests: limits of retries, and the outcome of the first call."""
 
 from __future__ import annotations
 
@@ -10,21 +10,16 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Generic, TypeVar
 
 from cortexdsl.core import NO_USAGE, Usage
-from cortexdsl.models.endpoints.shared_facts import SharedFacts
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 
 T = TypeVar("T")
 PROBE_SECONDS = 5.0
 """Seconds between two attempts to reach a server that is down, over all calls of a job."""
-OUTAGE_FILE = ".down"
-OUTAGE_SECONDS = 60.0
-"""For so many seconds after the last report of an outage, other jobs assume that it lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,36 +213,3 @@ class FirstCall:
             self._refusal = error
         if self._is_over is not None:
             self._is_over.set()
-
-
-class Outages:
-    """The addresses that are known to be down, shared by all jobs of an experiment through one small file.
-
-    A job reads the file only when an attempt of its own has failed, so that only the first job that meets a dead server
-    spends all its attempts on it.
-
-    Parameters
-    ----------
-    folder : Path or None
-        The folder of the file; None shares the knowledge within this process only.
-    now : callable
-        Seconds since the epoch.
-    """
-
-    def __init__(self, folder: Path | None, now: Callable[[], float] = time.time) -> None:
-        self._facts, self._now = SharedFacts(folder, OUTAGE_FILE), now
-
-    def is_known(self, address: str) -> bool:
-        """Say whether an outage of an address was reported within the last minute."""
-        at = self._facts.read().get(address)
-        return isinstance(at, float) and 0.0 <= self._now() - at < OUTAGE_SECONDS
-
-    def report(self, address: str) -> None:
-        """Report that an address is down."""
-        self._facts.write({**self._facts.read(), address: self._now()})
-
-    def clear(self, address: str) -> None:
-        """Report that an address answers again."""
-        outages = self._facts.read()
-        if outages.pop(address, None) is not None:
-            self._facts.write(outages)

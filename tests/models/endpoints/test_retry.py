@@ -15,7 +15,7 @@ import pytest
 from cortexdsl.core import Call, Limits, Reply
 from cortexdsl.errors import BudgetError, ModelError
 from cortexdsl.models.client import open_client
-from cortexdsl.models.endpoints.retry import Outages
+from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.spending import spent_so_far
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
@@ -30,46 +30,48 @@ def dead(_: object) -> Failure:
 
 
 async def job(
-    name: str, root: Path, fake: Fake, time: Time, calls: int = 8, most: int | None = None, **limits: Any
+    name: str,
+    root: Path,
+    fake: Fake,
+    time: Time,
+    calls: int = 8,
+    most: int | None = None,
+    shared: SharedState | None = None,
+    **limits: Any,
 ) -> list[Any]:
-    """One job of a run, as a process of its own would do it; it may make `most` calls."""
+    """One job of a run, by default as a process of its own would do it; it may make `most` calls."""
     log = root / "calls" / f"{name}.jsonl"
     allowed = Limits(connections=4, calls=most, **limits)
     client = open_client(
-        log, limits=allowed, ledgers=root / "spent", job=name, transports=fake.transports, runtime=time.runtime()
-    )
+        log, limits=allowed, ledgers=root / "spent", job=name, transports=fake.transports, runtime=time.runtime(),
+        shared=shared,
+    )  # fmt: skip
     async with client:
         asked = [client(call_of(name, k)) for k in range(calls)]
         return list(await asyncio.gather(*asked, return_exceptions=True))
 
 
 def test_a_dead_server_is_found_by_the_first_job_and_tried_once_by_each_other(tmp_path: Path) -> None:
-    """Eight jobs of one call: six attempts by the first, then seven single ones; each with all its attempts made 48."""
+    """Eight jobs of one process with one call each: six attempts by the first, then seven single ones, not 48. A call
+    that is answered ends this: an ordinary fault is then tried again as ever.
+    """
 
     async def scene() -> None:
         fake, time = Fake(), Time()
         fake.answer = dead
-        for number in range(8):
-            [error] = await job(f"job{number}", tmp_path, fake, time, calls=1)
-            assert isinstance(error, ModelError)
-        assert len(fake.asked) == 6 + 7
-        assert time.now < 16  # the waits of the first job alone: 0.5 + 1 + 2 + 4 + 8 s
-
-    asyncio.run(scene())
-
-
-def test_when_it_answers_again_the_next_job_goes_on_and_all_is_forgotten(tmp_path: Path) -> None:
-    async def scene() -> None:
-        fake, time = Fake(), Time()
-        fake.answer = dead
-        await job("first", tmp_path, fake, time, calls=1)
-        fake.answer = lambda call: "ok"
-        assert all(isinstance(each, Reply) for each in await job("second", tmp_path, fake, time))
-        asked = len(fake.asked)
-        fake.script = [DEAD]  # an ordinary fault is tried again as ever
-        [reply] = await job("third", tmp_path, fake, time, calls=1)
-        assert isinstance(reply, Reply)
-        assert len(fake.asked) == asked + 2
+        async with SharedState(fake.transports, time.runtime()) as shared:
+            for number in range(8):
+                [error] = await job(f"job{number}", tmp_path, fake, time, calls=1, shared=shared)
+                assert isinstance(error, ModelError)
+            assert len(fake.asked) == 6 + 7
+            assert time.now < 16  # the waits of the first job alone: 0.5 + 1 + 2 + 4 + 8 s
+            fake.answer = lambda call: "ok"
+            assert all(isinstance(each, Reply) for each in await job("up", tmp_path, fake, time, shared=shared))
+            asked = len(fake.asked)
+            fake.script = [DEAD]
+            [reply] = await job("last", tmp_path, fake, time, calls=1, shared=shared)
+            assert isinstance(reply, Reply)
+            assert len(fake.asked) == asked + 2
 
     asyncio.run(scene())
 
@@ -80,7 +82,7 @@ def test_one_unlucky_call_of_a_server_that_answers_others_is_no_outage(tmp_path:
         fake.answer = lambda call: DEAD if call.seed == 3 else "ok"
         found = await job("first", tmp_path, fake, time)
         assert sum(isinstance(each, ModelError) for each in found) == 1
-        assert not Outages(tmp_path / "spent", time.runtime().now).is_known("fake")
+        assert len(fake.asked) == 7 + 6  # the unlucky call has all its attempts
 
     asyncio.run(scene())
 
@@ -249,9 +251,3 @@ def assert_all_is_told(root: Path, fake: Fake, seen: Counter[str]) -> None:
     assert Counter(tally["retries"]) + Counter(tally["failures"]) == seen
     assert tally["calls"]["asked"] + tally["calls"]["retried"] == len(fake.asked)
     assert spent_so_far(root / "spent").attempts == len(fake.asked)
-
-
-@pytest.mark.parametrize("kept", ["[]", "{", '{"fake": "x"}', "[" * 100_000])
-def test_an_unreadable_note_of_outages_says_nothing(tmp_path: Path, kept: str) -> None:
-    (tmp_path / ".down").write_text(kept)
-    assert not Outages(tmp_path).is_known("fake")
