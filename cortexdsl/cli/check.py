@@ -26,7 +26,6 @@ from cortexdsl.plan.forecast.warnings import (
     steps_that_show_nothing,
     unasked_caches,
     unclaimed_cells,
-    unreadable_replies,
 )
 from cortexdsl.plan.jobs.consent import check_consent, forget, is_permitted, remember, request_of
 from cortexdsl.plan.persistence.controls import in_words
@@ -92,7 +91,7 @@ def _warnings(plan: Plan) -> list[Problem]:
         )
         elsewhere = "" if unset.is_needed else ", unless the key is in a file or comes from this machine"
         problems.append(Problem(plan.spec_path, what, f"before the run: export {unset.variable}=...{elsewhere}"))
-    for warn in (unasked_caches, _unmeasurable, _without_numbers, unreadable_replies, steps_that_show_nothing):
+    for warn in (unasked_caches, _unmeasurable, _without_numbers, steps_that_show_nothing):
         problems += warn(plan)
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"

@@ -1,21 +1,15 @@
 """Verb `regrade`: read and score finished debates again after a reader or a grader has changed.
 
-No model is called, except with `--errors-again`, which repeats failed calls first. A cell that this very program has
-read before is skipped, as long as its files and settings are the same.
+No model is called, except with `--errors-again`, which repeats failed calls first.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
-import cortexdsl
-from cortexdsl.checksums import write_lines
 from cortexdsl.display.console import counting
 from cortexdsl.engine.methods import agent_numbers, names_in
 from cortexdsl.engine.readings import reread_debate
@@ -28,53 +22,12 @@ from cortexdsl.jobs.score import score_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_digests import score_digest
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
-from cortexdsl.plan.layout import PARTS
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.symlinks import opened_results
-
-NOTE = ".regraded"
-
-
-def is_regraded(plan: Plan, dataset: str, slug: str) -> bool:
-    """Return whether nothing has changed since a cell was read again: no debate, judgement, setting or code."""
-    parts = [Path(plan.layout.part(table, dataset, slug)) for table in PARTS]
-    try:
-        noted = _note(plan, dataset, slug).read_text(encoding="ascii").strip()
-    except OSError:
-        return False
-    return all(part.exists() for part in parts) and noted == _state(plan, dataset, slug)
-
-
-def note_regraded(plan: Plan, dataset: str, slug: str) -> None:
-    """Store that a cell was read again and scored in its present state."""
-    write_lines(_note(plan, dataset, slug), [_state(plan, dataset, slug)])
-
-
-def _note(plan: Plan, dataset: str, slug: str) -> Path:
-    return Path(plan.layout.part(PARTS[0], dataset, slug)).parent / NOTE
-
-
-def _state(plan: Plan, dataset: str, slug: str) -> str:
-    read = [*debate_files(plan, dataset, slug), plan.layout.judgements(dataset, slug)]
-    states = [(path, os.stat(path)) for path in read if os.path.exists(path)]  # noqa: PTH110, PTH116 (they are texts)
-    files = [(path, state.st_mtime_ns, state.st_size) for path, state in states]
-    parts = [_program(), plan.digest, score_digest(plan, dataset, slug), files]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-@cache
-def _program() -> str:
-    """Return the digest of the package's code, so that every cell is read again after an edit."""
-    root, digest = Path(cortexdsl.__file__).parent, hashlib.sha256(cortexdsl.__version__.encode())
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,26 +44,18 @@ def run(args: argparse.Namespace) -> int:
     if args.errors_again:
         check_consent(plan, args.trust)
         _ask_failures_again(plan)
-    answers = decisions = waiting = done = 0
+    answers = decisions = waiting = 0
     cells = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
     for dataset, slug in counting(cells, "reading cells again"):
-        if is_regraded(plan, dataset, slug):
-            continue
-        done += 1
         turns, others = _read_again(plan, dataset, slug)
         answers, decisions = answers + turns, decisions + others
         if plan.is_judged(dataset) and others:
             waiting += 1  # new answers need the judge, and no model is called here
         else:
             score_cell(plan, dataset, slug)
-            note_regraded(plan, dataset, slug)
-    if done:
-        join(plan)
-    skipped = len(cells) - done
-    scores = "; scores are written again" if done else ""
+    join(plan)
     print(
-        f"{counted(answers, 'answer')} and {counted(decisions, 'decision')} changed{scores}\n"
-        + (f"{skipped} of {counted(len(cells), 'cell')} unchanged since the last regrade\n" if skipped else "")
+        f"{counted(answers, 'answer')} and {counted(decisions, 'decision')} changed; scores are written again\n"
         + (
             f"{counted(waiting, 'cell')} with new answers "
             f"{'is' if waiting == 1 else 'are'} scored after the judge has judged these\n"

@@ -1,41 +1,21 @@
-"""Warnings before a run: steps that show nothing, unreadable replies, cells that a race drops, too long prompts."""
+"""Warnings before a run: steps that show nothing, cells that a race drops, too long prompts."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.core import (
-    AS_WRITTEN,
-    Call,
-    Cell,
-    Debate,
-    Model,
-    Nobody,
-    OtherQuestion,
-    Repeat,
-    Reply,
-    SchedulePart,
-    Self,
-)
-from cortexdsl.engine.methods import in_each_wording, scheduled_steps, with_pool
-from cortexdsl.engine.run import run_debate
-from cortexdsl.errors import DebateError, Problem
+from cortexdsl.core import Cell, Model, Nobody, Repeat, SchedulePart, Self
+from cortexdsl.engine.methods import scheduled_steps
+from cortexdsl.errors import Problem
 from cortexdsl.language.spec import Spec
-from cortexdsl.models.transports.builtin import SOLVER, solve
 from cortexdsl.models.transports.caching import caches_on_request
 from cortexdsl.models.transports.prices import context_of
 from cortexdsl.models.transports.registry import window_of
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.forecast.cost import longest_prompts, prompt_inputs, renderer
-from cortexdsl.plan.forecast.matches import passages_for
-from cortexdsl.plan.rehearsal.estimate import Rehearsal
-from cortexdsl.plan.rehearsal.full_length import full_length
-from cortexdsl.tasks.task import Task
+from cortexdsl.plan.forecast.cost import longest_prompts
 
 
 def unasked_caches(plan: Plan) -> list[Problem]:
@@ -85,89 +65,6 @@ def _spoken(schedule: Sequence[SchedulePart]) -> Iterator[str]:
             yield part
         elif isinstance(part, Repeat) and part.times:
             yield from _spoken(part.body)
-
-
-_FORMS: Mapping[str, str] = {
-    "answer": "{{ answer_format }}", "belief": "{{ belief_format }}", "review": "Score: <1 to 10>",
-    "verdict": "Verdict: <agree or disagree>", "selection": "Selected: <numbers, or none>",
-    "choice": "Choice: <a number>", "similarity": "Similarity: <0 to 1>",
-}  # fmt: skip
-"""Words with which a template may ask for what a step reads, as the solver understands them."""
-
-
-@dataclass(slots=True)
-class _Trial(Rehearsal):
-    """A rehearsal in which the built-in solver replies for every model."""
-
-    async def ask(self, call: Call) -> Reply:
-        """Reply as the solver, without malformed replies; a fixed text is its own reply."""
-        reply = await Rehearsal.ask(self, call)
-        if call.model == AS_WRITTEN:
-            return replace(reply, text=call.messages[-1]["content"])
-        if call.model.is_tool:
-            return reply
-        options = call.model.options if call.model.model == SOLVER else {}
-        solution = solve(call.messages, call.seed, {**options, "malformed": 0.0})
-        return replace(reply, text=solution.text, finish_reason=solution.finish_reason)
-
-
-def unreadable_replies(plan: Plan) -> list[Problem]:
-    """Warn of steps in which no reply of the built-in solver can be read, tried on one question of each dataset.
-
-    Other models get no warnings: the solver replies for them, so that later steps have something to read.
-    """
-    problems: dict[Problem, None] = {}
-    for task in plan.tasks.values():
-        cells = {(prompt_inputs(cell.debate), _solvers(cell)): cell for cell in reversed(plan.cells) if _solvers(cell)}
-        for cell in reversed(cells.values()):
-            for method in in_each_wording(cell.debate):
-                worded = replace(cell, debate=method)
-                try:
-                    trial = asyncio.run(_run_trial(plan, worded, task))
-                except DebateError:  # caused by the made-up replies; a real debate may go on
-                    continue
-                problems.update(dict.fromkeys(_unreadable(plan, worded, trial)))
-    return list(problems)
-
-
-def _solvers(cell: Cell) -> frozenset[str]:
-    agents = (agent for role_agents in cell.debate.role_agents.values() for agent in role_agents)
-    return frozenset(agent.name for agent in agents if agent.model.model == SOLVER)
-
-
-async def _run_trial(plan: Plan, cell: Cell, task: Task) -> Debate:
-    question = task.questions[0]
-    ports = _Trial(renderer(plan.templates, task))
-    method = full_length(with_pool(cell.debate, passages_for(plan, cell)))
-    world = replace(ports.ports(), reader=task.reader(question), other=lambda same, chance: OtherQuestion(same, world))
-    return await run_debate(method, question, world, seed=plan.seed, replicate=1)
-
-
-def _unreadable(plan: Plan, cell: Cell, trial: Debate) -> Iterator[Problem]:
-    agents = {agent.name: agent for role_agents in cell.debate.role_agents.values() for agent in role_agents}
-    for step in cell.debate.steps.values():
-        spoken = [turn for turn in trial.turns if turn.step == step.name]
-        turns = [turn for turn in spoken if step.model_of(agents[turn.speaker]).model == SOLVER]
-        replies = [turn for turn in turns if step.prompt_of(turn.speaker) not in step.said]
-        for what in (step.reads, *step.beside):
-            unread = [t for t in replies if (t.unparsed if what == step.reads else t.beside.get(what) is None)]
-            if not replies or len(unread) < len(replies):
-                continue
-            prompt = step.prompt_of(unread[0].speaker)
-            reason = unread[0].unparsed if what == step.reads else f"no {what}"
-            article = "an" if what == "answer" else "a"
-            yield Problem(
-                plan.templates.path(prompt),
-                f"step {step.name} reads {article} {what}, and the built-in solver's replies to this template hold none"
-                f" that can be read ({reason}); one ends {_end(unread[0].text)!r}",
-                f"ask for a line that it knows: {_FORMS.get(what, 'see docs/solver.md')} (docs/solver.md)",
-            )
-
-
-def _end(text: str) -> str:
-    """Return the last line of a reply, cut to the length of a message."""
-    line = text.strip().rpartition("\n")[2]
-    return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 def cells_dropped_at_once(plan: Plan) -> tuple[str, ...]:
