@@ -29,7 +29,7 @@ from cortexdsl.display.wording import (
 )
 from cortexdsl.errors import InputError
 from cortexdsl.import_path import python_command
-from cortexdsl.jobs.arguments import add_trust
+from cortexdsl.jobs.arguments import add_shared
 from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.models.control import read_controls
 from cortexdsl.models.job_tally import FROM_OUTSIDE
@@ -51,7 +51,7 @@ def add_run_arguments(parser: VerbParser) -> None:
     parser.add("--cores", "how many jobs run at once on this machine (default: one per core)", metavar="N")
     parser.add("--profile", "where jobs run: slurm, or a Snakemake profile of your own", metavar="NAME")
     parser.add("--errors-again", "send failed calls of earlier runs again; other finished calls are kept", **FLAG)
-    add_trust(parser)
+    add_shared(parser, "--trust")
     parser.add(
         "--yes", "permit for this run what needs permission: commands, code, other files, other addresses", **FLAG
     )

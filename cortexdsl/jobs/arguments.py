@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from cortexdsl.core import Limits
-from cortexdsl.errors import RecordError
+from cortexdsl.errors import InputError, RecordError
 from cortexdsl.jobs.options import VerbParser
+from cortexdsl.models.client import Client, open_client
+from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.shared_state import SharedState
-from cortexdsl.plan.compiled import read_compiled
+from cortexdsl.plan.compiled import CHANGED_REMEDY, read_compiled
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, results_folder
 from cortexdsl.plan.persistence.run_record import stop_note
@@ -51,47 +54,49 @@ def results_of_job(spec: str, experiment: str | None) -> Layout:
     return Layout(f"results/{experiment or experiment_name(Path(spec))}")
 
 
-def add_dataset(parser: argparse.ArgumentParser) -> None:
-    """Add the dataset of a job."""
-    parser.add_argument("--dataset", required=True, help="label of the dataset")
+SHARED: Mapping[str, Mapping[str, Any]] = {
+    "--dataset": {"required": True, "help": "label of the dataset"},
+    "--cell": {"required": True, "help": "the cell, as in file names: sparse~keep=median"},
+    "--training": {"required": True, "help": "the entry of train"},
+    "--phase": {"required": True, "help": "its phase: 1-critic"},
+    "--shard": {"required": True, "help": "replicate and shard: r1-s01"},
+    "--out": {"required": True, "type": Path, "help": "the file to write"},
+    "--digest": {"help": "refuse to run if the meaning of the spec has changed"},
+    "--connections": {
+        "type": int,
+        "help": "the most calls or searches that wait for a reply at the same time, for each address and API key",
+    },
+    "--errors-again": {"action": "store_true", "help": "send failed calls of earlier runs again"},
+    "--threads": {
+        "type": int,
+        "help": "processors that it may use; 0: it only waits for servers, in the event loop of the worker",
+    },
+    "--trust": {
+        "action": "append",
+        "default": [],
+        "metavar": "FUNCTION",
+        "help": "permit tools of the spec to call this function, package.module:function. It runs on this machine. "
+        "Repeatable",
+    },
+}
+"""Arguments that several verbs have, with their settings."""
 
 
-def add_cell(parser: argparse.ArgumentParser) -> None:
-    """Add the dataset and the cell of a job."""
-    add_dataset(parser)
-    parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
+def add_shared(parser: argparse.ArgumentParser, names: str) -> None:
+    """Add some of the arguments that several verbs have."""
+    for name in names.split():
+        parser.add_argument(name, **SHARED[name])
 
 
-def add_out(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the file that a job writes."""
-    parser.add_argument("--out", required=True, type=Path, help=f"{what} to write")
+def check_digest(args: argparse.Namespace, digest: str) -> None:
+    """Refuse a job whose meaning is not the one that its rule has named.
 
-
-def add_digest(parser: argparse.ArgumentParser) -> None:
-    """Add the digest that the spec must still have for this job."""
-    parser.add_argument("--digest", help="refuse to run if the meaning of the spec has changed")
-
-
-def add_connections(
-    parser: argparse.ArgumentParser,
-    what: str = "calls that wait for a reply at the same time, for each address and API key",
-) -> None:
-    """Add the limit on what a job may have in flight."""
-    parser.add_argument("--connections", type=int, help=f"the most {what}")
-
-
-def add_errors_again(parser: argparse.ArgumentParser, what: str = "send failed calls of earlier runs again") -> None:
-    """Add the flag that repeats failed calls."""
-    parser.add_argument("--errors-again", action="store_true", help=what)
-
-
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Add the number of processors that the workflow gives a job."""
-    parser.add_argument(
-        "--threads",
-        type=int,
-        help="processors that it may use; 0: it only waits for servers, in the event loop of the worker",
-    )
+    Raises
+    ------
+    InputError
+    """
+    if args.digest and args.digest != digest:
+        raise InputError(f"{args.spec} has changed since the workflow started\n    {CHANGED_REMEDY}")
 
 
 def run_alone(attend: Callable[[argparse.Namespace], Awaitable[str]], args: argparse.Namespace) -> int:
@@ -104,21 +109,47 @@ def run_alone(attend: Callable[[argparse.Namespace], Awaitable[str]], args: argp
     return 0
 
 
-def limits_of(plan: Plan, args: argparse.Namespace, shared: SharedState | None = None) -> Limits:
-    """Return the limits of a job: those of the run if it shares its connections, otherwise with its part of them."""
-    return plan.limits if shared else replace(plan.limits, connections=args.connections or plan.limits.connections)
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """How the client of a job works.
 
+    Attributes
+    ----------
+    limits : Limits
+        Of the job: those of the run if it shares its connections, otherwise with its part of them.
+    offline : bool
+        Whether to take calls from logs alone.
+    errors_again : bool
+        Whether to repeat failed calls.
+    shared : SharedState or None
+        What it shares with other jobs of this process, connections included; None: nothing.
+    """
 
-def add_trust(parser: argparse.ArgumentParser) -> None:
-    """Add the functions that tools of a spec may call: permission for them, given by name (`plan.jobs.consent`)."""
-    parser.add_argument(
-        "--trust",
-        action="append",
-        default=[],
-        metavar="FUNCTION",
-        help="permit tools of the spec to call this function, package.module:function. It runs on this machine. "
-        "Repeatable",
-    )
+    limits: Limits
+    offline: bool = False
+    errors_again: bool = False
+    shared: SharedState | None = None
+
+    @classmethod
+    def of(cls, plan: Plan, args: argparse.Namespace, shared: SharedState | None = None) -> ClientOptions:
+        """Return what the arguments of a job say."""
+        connections = None if shared else args.connections
+        limits = replace(plan.limits, connections=connections or plan.limits.connections)
+        return cls(limits, errors_again=getattr(args, "errors_again", False), shared=shared)
+
+    def open(self, plan: Plan, log: Path, job: JobInfo) -> Client:
+        """Open the client of a job of a plan, which writes this call log and reads all of its folder."""
+        return open_client(
+            None if self.offline else log,
+            folder=log.parent,
+            limits=self.limits,
+            ledgers=Path(plan.layout.spent),
+            addresses=Path(plan.layout.addresses),
+            job=replace(job, spec=plan.spec_name),
+            offline=self.offline,
+            errors_again=self.errors_again,
+            shared=self.shared,
+        )
 
 
 def warn_if_stopped(folder: Path) -> None:

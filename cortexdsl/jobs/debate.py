@@ -7,7 +7,6 @@ the call log, which is not an output: it outlives a failed job, which goes on wh
 from __future__ import annotations
 
 import argparse
-import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,6 @@ from cortexdsl.core import (
     Cell,
     Debate,
     DebateCosts,
-    Limits,
     Message,
     Method,
     Model,
@@ -35,25 +33,12 @@ from cortexdsl.engine.methods import names_in, with_identities, with_pool
 from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.engine.run import run_debate
 from cortexdsl.engine.seeds import seeded_random
-from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import (
-    add_cell,
-    add_connections,
-    add_digest,
-    add_errors_again,
-    add_out,
-    add_spec,
-    add_threads,
-    add_trust,
-    limits_of,
-    plan_of_job,
-    run_alone,
-)
+from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, check_digest, plan_of_job, run_alone
 from cortexdsl.jobs.costs import debate_costs
 from cortexdsl.metrics.matching import DebateBudget, budget_in, run_within
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.models.call_log.costs import cost_of
-from cortexdsl.models.client import Client, open_client
+from cortexdsl.models.client import Client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
@@ -119,14 +104,7 @@ class ShardWork:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser)
-    add_cell(parser)
-    parser.add_argument("--shard", required=True, help="replicate and shard: r1-s01")
-    add_out(parser, "the debate records")
-    add_digest(parser)
-    add_connections(parser)
-    add_errors_again(parser)
-    add_trust(parser)
-    add_threads(parser)
+    add_shared(parser, "--dataset --cell --shard --out --digest --connections --errors-again --trust --threads")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -144,16 +122,12 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
         What it shares with other jobs of this process, connections included; by default nothing.
     """
     plan = plan_of_job(args.spec, args.experiment)
-    digest = debate_digest(plan, args.dataset, args.cell, args.shard)  # refuses a job that the spec does not have
-    if args.digest and args.digest != digest:
-        raise InputError(
-            f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
-        )
+    place = args.dataset, args.cell, args.shard
+    check_digest(args, debate_digest(plan, *place))  # refuses a job that the spec does not have
     check_cell(plan, plan.cell(args.cell))
     check_consent(plan, args.trust)
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
-    job = plan, args.dataset, args.cell, args.shard, args.out, limits_of(plan, args, shared)
-    counts = await _debate(*job, errors_again=args.errors_again, shared=shared)
+    counts = await run_shard(plan, *place, args.out, ClientOptions.of(plan, args, shared))
     return (
         f"{args.dataset} {args.cell} {args.shard}: {counted(counts.asked, 'call')} sent, {counts.replayed} replayed, "
         f"{counts.failed} failed"
@@ -167,62 +141,25 @@ def prepare(plan: Plan, cell: str) -> None:
     plan.templates.prepare(templates_of(plan.cell(cell).debate))
 
 
-def ask_failures_again(plan: Plan, dataset: str, cell: str, shard: str) -> CallCounts:
-    """Repeat the failed calls of a finished shard; other replies come from its call log.
+async def run_shard(plan: Plan, dataset: str, slug: str, label: str, out: Path, options: ClientOptions) -> CallCounts:
+    """Run the debates of a shard and write their records; replies to known calls come from the call logs.
 
     Raises
     ------
     ModelError, BudgetError
+        As the client does; offline also if a call is in no log.
     """
-    declare(plan.layout, declaration_of(plan))
-    out = Path(plan.layout.debates(dataset, cell, shard))
-    return asyncio.run(_debate(plan, dataset, cell, shard, out, plan.limits, errors_again=True))
-
-
-def replay(plan: Plan, dataset: str, cell: str, shard: str, out: Path) -> None:
-    """Run a shard from its call logs alone.
-
-    Raises
-    ------
-    ModelError
-        A call is in no log.
-    """
-    asyncio.run(_debate(plan, dataset, cell, shard, out, plan.limits, offline=True))
-
-
-async def _debate(
-    plan: Plan,
-    dataset: str,
-    slug: str,
-    label: str,
-    out: Path,
-    limits: Limits,
-    *,
-    offline: bool = False,
-    errors_again: bool = False,
-    shared: SharedState | None = None,
-) -> CallCounts:
-    log = Path(plan.layout.call_log(dataset, slug, label))
-    work, cell = shard_work(plan, dataset, slug, label), plan.cell(slug)
-    name = f"{dataset}~{slug}~{label}", dataset, slug, label
-    if not offline:
+    place = dataset, slug, label
+    log, cell = Path(plan.layout.call_log(*place)), plan.cell(slug)
+    work = shard_work(plan, *place)
+    if not options.offline:
         await serve_adapters(plan, cell.debate.models)
-    client = open_client(
-        None if offline else log,
-        folder=log.parent,
-        limits=limits,
-        ledgers=Path(plan.layout.spent),
-        addresses=Path(plan.layout.addresses),
-        job=JobInfo(*name, plan.spec_name, debate_digest(plan, dataset, slug, label)),
-        offline=offline,
-        errors_again=errors_again,
-        shared=shared,
-    )
-    async with client:
+    job = JobInfo("~".join(place), *place, digest=debate_digest(plan, *place))
+    async with options.open(plan, log, job) as client:
         embedder = Embedder(client, plan.models)
-        async with open_tools(plan, cell, client, embedder, offline=offline) as identities:
+        async with open_tools(plan, cell, client, embedder, offline=options.offline) as identities:
             counts = await debate_shard(with_tools(work, identities), client, embedder, plan.templates, out)
-    if not offline:
+    if not options.offline:
         record_files(plan.layout, [out, log])
     return counts
 

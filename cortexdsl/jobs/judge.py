@@ -12,21 +12,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.core import Ask, Limits, Model
+from cortexdsl.core import Ask, Model
 from cortexdsl.engine.concurrency import gather_or_cancel
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import (
-    add_cell,
-    add_connections,
-    add_errors_again,
-    add_out,
-    add_spec,
-    add_threads,
-    limits_of,
-    plan_of_job,
-    run_alone,
-)
-from cortexdsl.models.client import open_client
+from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.numbers import counted
@@ -45,11 +34,7 @@ from cortexdsl.tasks.task import Task
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser)
-    add_cell(parser)
-    add_out(parser, "the judgements")
-    add_connections(parser)
-    add_errors_again(parser)
-    add_threads(parser)
+    add_shared(parser, "--dataset --cell --out --connections --errors-again --threads")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,8 +46,8 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
     """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
     plan = plan_of_job(args.spec, args.experiment)
     check_consent(plan)
-    job = plan, args.dataset, args.cell, args.out, limits_of(plan, args, shared)
-    judgements, counts = await _judge(*job, errors_again=args.errors_again, shared=shared)
+    options = ClientOptions.of(plan, args, shared)
+    judgements, counts = await judge_cell(plan, args.dataset, args.cell, args.out, options)
     unread = sum(one.is_right is None for one in judgements)
     return (
         f"{args.dataset} {args.cell}: {counted(len(judgements), 'different answer')} judged, "
@@ -71,67 +56,17 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
     )
 
 
-def ask_failures_again(plan: Plan, dataset: str, cell: str) -> CallCounts:
-    """Repeat the failed calls of a cell's judgements; other judgements come from the call logs.
-
-    Raises
-    ------
-    ModelError, BudgetError
-    """
-    out = Path(plan.layout.judgements(dataset, cell))
-    return asyncio.run(_judge(plan, dataset, cell, out, plan.limits, errors_again=True))[1]
-
-
-def replay(plan: Plan, dataset: str, cell: str, out: Path) -> None:
-    """Judge the answers of a cell from the judge's call logs alone.
-
-    Raises
-    ------
-    ModelError
-        A call is in no log.
-    """
-    asyncio.run(_judge(plan, dataset, cell, out, plan.limits, offline=True))
-
-
-async def _judge(
-    plan: Plan,
-    dataset: str,
-    slug: str,
-    out: Path,
-    limits: Limits,
-    *,
-    offline: bool = False,
-    errors_again: bool = False,
-    shared: SharedState | None = None,
+async def judge_cell(
+    plan: Plan, dataset: str, slug: str, out: Path, options: ClientOptions
 ) -> tuple[Sequence[Judgement], CallCounts]:
+    """Have the answers of a cell's debates judged; parameters as in `judge_records`."""
     paths = debate_files(plan, dataset, slug, batches_of(plan, slug))
     records = [record for path in paths for record in read_debates(Path(path))]
-    return await judge_records(
-        plan,
-        dataset,
-        slug,
-        records,
-        out,
-        limits,
-        log=plan.cell(slug).slug,
-        offline=offline,
-        errors_again=errors_again,
-        shared=shared,
-    )
+    return await judge_records(plan, dataset, slug, records, out, options, log=plan.cell(slug).slug)
 
 
 async def judge_records(
-    plan: Plan,
-    dataset: str,
-    slug: str,
-    records: Sequence[Record],
-    out: Path,
-    limits: Limits,
-    *,
-    log: str,
-    offline: bool = False,
-    errors_again: bool = False,
-    shared: SharedState | None = None,
+    plan: Plan, dataset: str, slug: str, records: Sequence[Record], out: Path, options: ClientOptions, *, log: str
 ) -> tuple[Sequence[Judgement], CallCounts]:
     """Have the answers of some debates of a cell judged, and write the judgements.
 
@@ -141,47 +76,32 @@ async def judge_records(
     dataset, slug : str
     records : sequence of Record
     out : Path
-    limits : Limits
+    options : ClientOptions
     log : str
         Name of the call log to write; replies in any log of its folder are not asked for again.
-    offline : bool
-        Whether to take calls from logs alone.
-    errors_again : bool
-        Whether to repeat failed calls.
-    shared : SharedState or None
-        What jobs in one event loop share.
 
     Raises
     ------
     InputError
         The spec does not ask for judgements of this dataset.
+    ModelError, BudgetError
+        As the client does; offline also if a call is in no log.
     """
     judging, task = _judging(plan, dataset), plan.task(dataset)
     debates = [record.debate for record in records]
     answers = [(debate.question_id, debate.answer) for debate in debates if debate.answer is not None]
-    folder = Path(plan.layout.judge_calls(dataset))
-    client = open_client(
-        None if offline else folder / f"{log}.jsonl",
-        folder=folder,
-        limits=limits,
-        ledgers=Path(plan.layout.spent),
-        addresses=Path(plan.layout.addresses),
-        job=JobInfo(
-            f"{dataset}~{log}~judge", dataset, slug, spec=plan.spec_name, digest=judge_digest(plan, dataset, slug)
-        ),
-        offline=offline,
-        errors_again=errors_again,
-        shared=shared,
-    )
-    async with client:
+    file = Path(plan.layout.judge_calls(dataset), f"{log}.jsonl")
+    job = JobInfo(f"{dataset}~{log}~judge", dataset, slug, digest=judge_digest(plan, dataset, slug))
+    async with options.open(plan, file, job) as client:
+        connections = options.limits.connections
         judgements = await judge_answers(
-            answers, task, judging.model, client, plan.templates.render, seed=plan.seed, connections=limits.connections
+            answers, task, judging.model, client, plan.templates.render, seed=plan.seed, connections=connections
         )
         client.check_failures()
         await client.sync()
     write_lines(out, judgement_lines(judgements))
-    if not offline:
-        record_files(plan.layout, [out, folder / f"{log}.jsonl"])
+    if not options.offline:
+        record_files(plan.layout, [out, file])
     return judgements, client.counts
 
 

@@ -6,23 +6,13 @@ Writes the pool, and a log of searches, which outlives a failed job.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.core import Limits
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import (
-    add_connections,
-    add_dataset,
-    add_out,
-    add_spec,
-    add_threads,
-    limits_of,
-    plan_of_job,
-    run_alone,
-)
+from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
 from cortexdsl.models.call_log.append_log import AppendLog, parse, whole_lines
-from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
@@ -38,11 +28,8 @@ from cortexdsl.tasks.retrieval.sources import KnowledgeEntry, entry_of, open_sou
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser)
-    add_dataset(parser)
     parser.add_argument("--source", required=True, help="name of the knowledge entry")
-    add_out(parser, "the pools")
-    add_connections(parser, "searches in flight")
-    add_threads(parser)
+    add_shared(parser, "--dataset --out --connections --threads")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,36 +45,29 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
         known = ", ".join(plan.knowledge) or "none"
         raise InputError(f"{args.spec}: there is no knowledge entry {args.source!r}; there are: {known}")
     entry = entry_of(args.source, plan.knowledge[args.source], Path(plan.spec_path).parent)
-    limits = limits_of(plan, args, shared)
     if shared is not None:
-        return await _build(plan, entry, args, limits, shared)
+        return await _build(plan, entry, args, ClientOptions.of(plan, args, shared), shared)
     async with SharedState() as own:
-        return await _build(plan, entry, args, limits, own)
+        return await _build(plan, entry, args, replace(ClientOptions.of(plan, args), shared=own), own)
 
 
 async def _build(
-    plan: Plan, entry: KnowledgeEntry, args: argparse.Namespace, limits: Limits, shared: SharedState
+    plan: Plan, entry: KnowledgeEntry, args: argparse.Namespace, options: ClientOptions, shared: SharedState
 ) -> str:
     """Build the pools; results are logged at once, so that no search is repeated after a crash."""
-    log = args.out.parent / "searches" / args.out.name
+    log, calls = (args.out.parent / kind / args.out.name for kind in ("searches", "calls"))
     digest = pool_digest(plan, args.dataset, args.source)
+    job = JobInfo(f"{args.dataset}~pool~{entry.name}", args.dataset, digest=digest)
     with AppendLog(log) as writer:
         searches = [record for _, line in whole_lines(log) if (record := parse(line))]
-        client = open_client(
-            args.out.parent / "calls" / args.out.name,
-            limits=limits,
-            ledgers=Path(plan.layout.spent),
-            addresses=Path(plan.layout.addresses),
-            job=JobInfo(f"{args.dataset}~pool~{entry.name}", args.dataset, spec=plan.spec_name, digest=digest),
-            shared=shared,
-        )
+        client = options.open(plan, calls, job)
         async with client, open_sources([entry], Embedder(client, plan.models).embed) as sources:
             questions = plan.task(args.dataset).questions
-            gate = shared.gate(entry.asks, limits.connections)
+            gate = shared.gate(entry.asks, options.limits.connections)
             lines = await build_pool(questions, sources, searches, writer.append, gate)
             await client.sync()
     write_lines(args.out, lines)
-    record_files(plan.layout, [args.out, log, args.out.parent / "calls" / args.out.name])
+    record_files(plan.layout, [args.out, log, calls])
     return (
         f"{args.dataset} {entry.name}: {counted(len(lines), 'question')}, "
         f"{counted(len(searches), 'search', 'searches')} kept before"

@@ -6,6 +6,7 @@ No model is called, except with `--errors-again`, which repeats failed calls fir
 from __future__ import annotations
 
 import argparse
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,10 @@ from cortexdsl.display.console import counting
 from cortexdsl.engine.methods import agent_numbers, names_in
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_errors_again, add_spec, add_trust
-from cortexdsl.jobs.debate import ask_failures_again
+from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec
+from cortexdsl.jobs.debate import run_shard
 from cortexdsl.jobs.join import join
-from cortexdsl.jobs.judge import ask_failures_again as judge_failures_again
+from cortexdsl.jobs.judge import judge_cell
 from cortexdsl.jobs.score import score_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
@@ -25,7 +26,9 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
+from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.journal import record_files
+from cortexdsl.plan.persistence.ledger import declare
 from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.symlinks import opened_results
 
@@ -33,8 +36,7 @@ from cortexdsl.symlinks import opened_results
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser, "a spec with finished debates")
-    add_trust(parser)
-    add_errors_again(parser, "first send failed calls again; only this calls models")
+    add_shared(parser, "--trust --errors-again")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,13 +100,13 @@ def _check_speakers(plan: Plan, slug: str, records: Sequence[Record]) -> None:
 
 
 def _ask_failures_again(plan: Plan) -> None:
-    sent = failed = 0
-    for job in failed_jobs(plan):
-        counts = ask_failures_again(plan, *job)
-        sent, failed = sent + counts.asked, failed + counts.failed
+    """Repeat failed calls of finished shards and judgements; other replies come from the call logs."""
+    declare(plan.layout, declaration_of(plan))
+    again, layout = ClientOptions(plan.limits, errors_again=True), plan.layout
+    done = [asyncio.run(run_shard(plan, *job, Path(layout.debates(*job)), again)) for job in failed_jobs(plan)]
     for cell in failed_judgements(plan):
-        counts = judge_failures_again(plan, *cell)
-        sent, failed = sent + counts.asked, failed + counts.failed
+        done.append(asyncio.run(judge_cell(plan, *cell, Path(layout.judgements(*cell)), again))[1])
+    sent, failed = sum(counts.asked for counts in done), sum(counts.failed for counts in done)
     print(f"{counted(sent, 'call')} sent, {failed} of them failed again")
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import filecmp
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from cortexdsl.jobs import debate, judge
-from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.jobs.arguments import ClientOptions, add_spec
+from cortexdsl.jobs.debate import run_shard
+from cortexdsl.jobs.judge import judge_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.symlinks import opened_results
+
+Job: TypeAlias = Callable[[Path, ClientOptions], Coroutine[Any, Any, object]]
+"""Makes the records of a job again, in a file."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for run_again, recorded in jobs:
             again = Path(folder) / "again.jsonl"
-            run_again(again)
+            asyncio.run(run_again(again, ClientOptions(plan.limits, offline=True)))
             if not recorded.exists() or not filecmp.cmp(again, recorded, shallow=False):
                 differing += 1
                 print(f"differs: {recorded}" if recorded.exists() else f"missing: {recorded}")
@@ -43,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if differing else 0
 
 
-def _jobs(plan: Plan) -> Iterator[tuple[Callable[[Path], None], Path]]:
+def _jobs(plan: Plan) -> Iterator[tuple[Job, Path]]:
     """Yield a function that makes each record again, and the path of the record: debates, then judgements."""
     pairs = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
     for dataset, cell in pairs:
@@ -52,7 +58,7 @@ def _jobs(plan: Plan) -> Iterator[tuple[Callable[[Path], None], Path]]:
             if batches is not None and shard.number > batches:
                 continue
             path = Path(plan.layout.debates(dataset, cell, shard.label))
-            yield partial(debate.replay, plan, dataset, cell, shard.label), path
+            yield partial(run_shard, plan, dataset, cell, shard.label), path
     for dataset, cell in pairs:
         if plan.is_judged(dataset):
-            yield partial(judge.replay, plan, dataset, cell), Path(plan.layout.judgements(dataset, cell))
+            yield partial(judge_cell, plan, dataset, cell), Path(plan.layout.judgements(dataset, cell))

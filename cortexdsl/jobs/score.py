@@ -15,7 +15,7 @@ from cortexdsl.core import EMPTY, Method
 from cortexdsl.engine.interim import decide_after
 from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.readings import reread_debate
-from cortexdsl.jobs.arguments import add_cell, add_spec, plan_of_job
+from cortexdsl.jobs.arguments import add_shared, add_spec, plan_of_job
 from cortexdsl.jobs.costs import debate_costs
 from cortexdsl.metrics.registry import MEASURES, READINGS
 from cortexdsl.metrics.replies import count_other_language
@@ -36,7 +36,7 @@ from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser)
-    add_cell(parser)
+    add_shared(parser, "--dataset --cell")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,18 +16,17 @@ import pandas as pd
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.values import range_of
-from cortexdsl.core import Ablation, Limits
+from cortexdsl.core import Ablation
 from cortexdsl.core.metrics import grouped
 from cortexdsl.engine.ablation import without_agents
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_connections, add_spec, add_trust, limits_of
+from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec
 from cortexdsl.jobs.debate import debate_shard, shard_work, with_tools
 from cortexdsl.jobs.judge import judge_records
 from cortexdsl.jobs.score import decided_by
 from cortexdsl.metrics.counterfactuals import branch_rows, whole_rows
 from cortexdsl.metrics.scores import Row
 from cortexdsl.metrics.view import Grade, grade_together
-from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
@@ -65,8 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plan", action="store_true", help="only print which calls would be sent")
     parser.add_argument("--json", action="store_true", help="print JSON: one row per line")
-    add_trust(parser)
-    add_connections(parser)
+    add_shared(parser, "--trust --connections")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,14 +79,14 @@ def run(args: argparse.Namespace) -> int:
     for one in whatifs:
         _check_finished(plan, one.cell)
     declare(plan.layout, declaration_of(plan))
-    limits = limits_of(plan, args)
-    counts = asyncio.run(_debate(plan, whatifs, limits))
+    options = ClientOptions.of(plan, args)
+    counts = asyncio.run(_debate(plan, whatifs, options))
     print(
         f"{counted(sum(len(one.without) for one in whatifs), 'counterfactual')} of {counted(len(whatifs), 'cell')}: "
         f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed",
         file=sys.stderr,
     )
-    asyncio.run(_judge(plan, whatifs, limits))
+    asyncio.run(_judge(plan, whatifs, options))
     table = _effects(plan, whatifs)
     # In pandas' own lines: to_csv writes floats so that they are read back exactly.
     write_lines(Path(plan.layout.effects), table.to_csv(index=False, lineterminator="\n").splitlines())
@@ -175,32 +173,24 @@ def _labels(plan: Plan, dataset: str, slug: str) -> list[str]:
     return [Path(path).stem for path in _debates(plan, dataset, slug)]
 
 
-async def _debate(plan: Plan, whatifs: Sequence[Whatif], limits: Limits) -> CallCounts:
+async def _debate(plan: Plan, whatifs: Sequence[Whatif], options: ClientOptions) -> CallCounts:
     """Debate every counterfactual; replies to known calls come from the logs."""
     total = CallCounts()
     for dataset in plan.tasks:
         for one in whatifs:
             slug = plan.cell_named(one.cell).slug
             for label in _labels(plan, dataset, slug):
-                done = await _shard(plan, one.without, dataset, slug, label, limits)
+                done = await _shard(plan, one.without, dataset, slug, label, options)
                 total.asked, total.replayed = total.asked + done.asked, total.replayed + done.replayed
                 total.failed += done.failed
     return total
 
 
 async def _shard(
-    plan: Plan, debated: Sequence[Ablation], dataset: str, slug: str, label: str, limits: Limits
+    plan: Plan, debated: Sequence[Ablation], dataset: str, slug: str, label: str, options: ClientOptions
 ) -> CallCounts:
     shift, log = shard_work(plan, dataset, slug, label), Path(plan.layout.whatif_calls(dataset, slug, label))
-    client = open_client(
-        log,
-        folder=log.parent,
-        limits=limits,
-        ledgers=Path(plan.layout.spent),
-        addresses=Path(plan.layout.addresses),
-        job=JobInfo(f"{dataset}~{slug}~{label}~whatif", dataset, slug, spec=plan.spec_name),
-    )
-    async with client:
+    async with options.open(plan, log, JobInfo(f"{dataset}~{slug}~{label}~whatif", dataset, slug)) as client:
         embedder = Embedder(client, plan.models)
         async with open_tools(plan, plan.cell(slug), client, embedder) as identities:
             shift = with_tools(shift, identities)
@@ -215,7 +205,7 @@ def _path(plan: Plan, dataset: str, slug: str, label: str, without: Ablation) ->
     return Path(plan.layout.whatif_debates(dataset, whatif_slug(plan.cell(slug), without), label))
 
 
-async def _judge(plan: Plan, whatifs: Sequence[Whatif], limits: Limits) -> None:
+async def _judge(plan: Plan, whatifs: Sequence[Whatif], options: ClientOptions) -> None:
     """Have answers judged if the spec asks for judgements; known judgements come from the logs."""
     for dataset in filter(plan.is_judged, plan.tasks):
         for one in whatifs:
@@ -223,7 +213,7 @@ async def _judge(plan: Plan, whatifs: Sequence[Whatif], limits: Limits) -> None:
             whole, branches = _records(plan, dataset, one)
             records = [record for records in (whole, *branches) for record in records]
             out = Path(plan.layout.whatif_judgements(dataset, slug))
-            await judge_records(plan, dataset, slug, records, out, limits, log=f"whatif~{slug}")
+            await judge_records(plan, dataset, slug, records, out, options, log=f"whatif~{slug}")
 
 
 def _metrics(plan: Plan) -> list[str]:

@@ -25,6 +25,7 @@ from cortexdsl.templates.templates import Templates
 from cortexdsl.typed_json import Codec, FieldError, number, sequence, text
 
 SCHEMA_VERSION = 2
+CHANGED_REMEDY = "start snakemake again: what is finished is kept"
 _REMEDY = "start the workflow, which writes it: cortexdsl run NAME"
 
 
@@ -131,7 +132,4 @@ def check_cell(plan: Plan, cell: Cell) -> None:
         plan.knowledge, plan.models,
     )  # fmt: skip
     if own != cell.digest:
-        raise InputError(
-            f"{plan.spec_path} has changed since the workflow started: {cell.name}\n"
-            "    start snakemake again: what is finished is kept"
-        )
+        raise InputError(f"{plan.spec_path} has changed since the workflow started: {cell.name}\n    {CHANGED_REMEDY}")

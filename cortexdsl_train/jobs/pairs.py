@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.engine.trajectories import role_turns
-from cortexdsl.jobs.arguments import add_spec, plan_of_job
+from cortexdsl.jobs.arguments import add_shared, add_spec, plan_of_job
 from cortexdsl.plan.persistence.journal import record_files, seal_manifest
 from cortexdsl_train.pairs import check_whole, read_moments, select_examples, selection_csv
 
@@ -16,8 +16,7 @@ from cortexdsl_train.pairs import check_whole, read_moments, select_examples, se
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser)
-    parser.add_argument("--training", required=True, help="the entry of train")
-    parser.add_argument("--phase", required=True, help="its phase: 1-critic")
+    add_shared(parser, "--training --phase")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_digest, add_spec, plan_of_job
+from cortexdsl.jobs.arguments import add_shared, add_spec, check_digest, plan_of_job
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.training import Phase, Training
@@ -24,11 +24,10 @@ EXTRA = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser, "the spec, which has train:")
-    parser.add_argument("--training", required=True, help="name of the training, as the spec has it")
+    add_shared(parser, "--training --digest")
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--phase", help="whose turn it is: 1-critic")
     asked.add_argument("--serve", action="store_true", help="print the command that serves the adapters")
-    add_digest(parser)
     parser.add_argument("--threads", type=int, default=1, help="processors it takes; the weights depend on them")
 
 
@@ -41,10 +40,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(_served(plan.layout, training)))
         return 0
     phase = training.phase(args.phase)
-    if args.digest and args.digest != phase.trained_digest:
-        raise InputError(
-            f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
-        )
+    check_digest(args, phase.trained_digest)
     check_consent(plan)
     _changing(training, phase)
     settings = Settings(**training.optimiser.model_dump())

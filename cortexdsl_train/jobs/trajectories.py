@@ -8,13 +8,11 @@ import random
 import sys
 from pathlib import Path
 
-from cortexdsl.core import Limits, OtherQuestion, Ports, Question
+from cortexdsl.core import OtherQuestion, Ports, Question
 from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.placebo import draw_other_question
-from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_connections, add_digest, add_errors_again, add_spec, limits_of, plan_of_job
+from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, check_digest, plan_of_job
 from cortexdsl.jobs.debate import debates_at_once, renderer
-from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan.experiment import Plan
@@ -29,12 +27,7 @@ from cortexdsl_train.trajectories import collect
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser)
-    parser.add_argument("--training", required=True, help="the entry of train")
-    parser.add_argument("--phase", required=True, help="its phase: 1-critic")
-    parser.add_argument("--shard", required=True, help="the shard of its questions: r1-s01")
-    add_digest(parser)
-    add_connections(parser)
-    add_errors_again(parser)
+    add_shared(parser, "--training --phase --shard --digest --connections --errors-again")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,14 +35,10 @@ def run(args: argparse.Namespace) -> int:
     plan = plan_of_job(args.spec, args.experiment)
     training = plan.training(args.training)
     phase = training.phase(args.phase)
-    if args.digest and args.digest != phase.digest:
-        raise InputError(
-            f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
-        )
+    check_digest(args, phase.digest)
     check_consent(plan)
     declare(plan.layout, declaration_of(plan))
-    limits = limits_of(plan, args)
-    counts = asyncio.run(_collect(plan, training, phase, args.shard, limits, errors_again=args.errors_again))
+    counts = asyncio.run(_collect(plan, training, phase, args.shard, ClientOptions.of(plan, args)))
     print(
         f"{training.name} {phase.label} {args.shard}: {counts.asked} calls sent, {counts.replayed} replayed, "
         f"{counts.failed} failed",
@@ -58,23 +47,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _collect(
-    plan: Plan, training: Training, phase: Phase, label: str, limits: Limits, *, errors_again: bool
-) -> CallCounts:
+async def _collect(plan: Plan, training: Training, phase: Phase, label: str, options: ClientOptions) -> CallCounts:
     shard, layout = training.shard(label), plan.layout
     log = Path(layout.train_calls(training.name, phase.label, label))
     slug = slug_of(training.name, phase.label)
     await serve_adapters(plan, phase.method.models)
-    client = open_client(
-        log,
-        folder=log.parent,
-        limits=limits,
-        ledgers=Path(layout.spent),
-        addresses=Path(layout.addresses),
-        job=JobInfo(f"{slug}~{label}", training.task.label, slug, label, plan.spec_name, phase.digest),
-        errors_again=errors_again,
-    )
-    async with client:
+    job = JobInfo(f"{slug}~{label}", training.task.label, slug, label, digest=phase.digest)
+    async with options.open(plan, log, job) as client:
         embedder = Embedder(client, plan.models)
 
         def ports(question: Question) -> Ports:
@@ -95,7 +74,7 @@ async def _collect(
             plan.templates,
             Path(layout.trajectories(training.name, phase.label, label)),
             seed=plan.seed,
-            at_once=debates_at_once(phase.method.models, len(training.questions(shard)), limits.connections),
+            at_once=debates_at_once(phase.method.models, len(training.questions(shard)), options.limits.connections),
         )
     record_files(layout, [layout.trajectories(training.name, phase.label, label), log])
     return counts
