@@ -9,7 +9,7 @@ from pathlib import Path
 import shtab
 
 from cortexdsl.cli import verbs
-from cortexdsl.core import Agent, Cell, Model, Scalar
+from cortexdsl.core import Agent, Cell, Model
 from cortexdsl.display.launch import workflow_folder
 from cortexdsl.engine.methods import with_draws
 from cortexdsl.errors import InputError, nearest
@@ -20,6 +20,7 @@ from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.nodes import Mark, Node
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
+from cortexdsl.language.reader import parse
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.compiled_workflow import workflow_text
@@ -117,10 +118,9 @@ def run_explain(args: argparse.Namespace) -> int:
     tools = {"library": Model("library", "tool/search")}  # as shipped protocols call theirs
     count = 4 if args.agents is None else max(1, args.agents)
     agents = {f"agent-{k}": Agent(f"agent-{k}", model) for k in range(1, count + 1)}
-    mark = Mark("--set", 1, 1)
-    settings = {name: Node(value, mark) for name, value in map(_setting, args.set)}
+    settings = dict(map(_setting, args.set))
     choice = MethodChoice(
-        "--set", Node(dict(settings), mark), tuple(agents.values()), agents, {"example": model}, tools
+        "--set", Node(settings, Mark("--set", 1, 1)), tuple(agents.values()), agents, {"example": model}, tools
     )
     print(explain(resolve(load_protocol(args.what), choice), templates=Templates()))
     return 0
@@ -155,14 +155,11 @@ def _explanation(plan: Plan, cell: Cell) -> str:
     return explain(with_draws(cell.debate, max(1, most)), draws=draws, templates=plan.templates)
 
 
-def _setting(text: str) -> tuple[str, Scalar]:
+def _setting(text: str) -> tuple[str, Node]:
     name, equals, value = text.partition("=")
     if not equals:
         raise InputError(f"--set {text}: write NAME=VALUE, such as --set rounds=2")
-    try:
-        return name, int(value)
-    except ValueError:
-        return name, value
+    return name, parse(f"value: {value}", "--set").mapping()["value"]
 
 
 def add_compile_arguments(parser: VerbParser) -> None:

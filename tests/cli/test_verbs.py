@@ -334,6 +334,8 @@ def test_explain_draws_protocols_and_methods(here: Path, capsys: pytest.CaptureF
     """A built-in protocol by name with a setting, and a method of a spec."""
     assert main(["explain", "group", "--agents", "4", "--set", "groups=2"]) == 0
     assert "group" in capsys.readouterr().out
+    assert main(["explain", "debate", "--set", "topology={groups: 2}"]) == 0
+    assert "    hears: {groups: 2}\n" in capsys.readouterr().out
     for spec in ("specs/x.yaml", "x"):
         assert main(["explain", spec, "vote"]) == 0
         assert capsys.readouterr().out.startswith("# vote\nprotocol: voting\n")

@@ -13,7 +13,7 @@ from typing import Any
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     "ProtocolText": {"passes": "quote: {}"},
-    "setting": {"passes": "quote: {}"},
+    "setting": {"graph": "topology: {}", "passes": "quote: {}"},
 }
 """By place: old keys, each with the line to write instead, in which `{}` stands for the value that was written.
 

@@ -30,6 +30,7 @@ from cortexdsl.language.grammar.entries import (
     with_words_of,
 )
 from cortexdsl.language.grammar.expressions import Ballot
+from cortexdsl.language.grammar.hears import HearsText
 from cortexdsl.language.grammar.schedule import EndsText, ItemText
 from cortexdsl.language.grammar.steps import StepText
 
@@ -321,6 +322,9 @@ class ProtocolText(StrictEntry):
             description="The roles whose answers are the votes. Rounds count only these answers. Default: the role of "
             "the first step that reads an answer.",
         )
+    )
+    topologies: dict[Variable, HearsText] = Field(
+        default_factory=dict, description="Names for values of `hears`, which settings may have instead."
     )
     steps: Annotated[dict[Variable, StepText], Field(min_length=1)] = Field(
         description="The kinds of turns, each with a name."

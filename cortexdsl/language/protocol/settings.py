@@ -1,8 +1,9 @@
 """Settings of a protocol: `$name` is replaced by the value of that setting.
 
-A value that is `$name` alone becomes the value of the setting, with its position. Within a longer text, numbers and
-words are inserted: as text into expressions, a `prompt`, and a `similarity`; elsewhere the text is arithmetic, which is
-evaluated. The texts in `with:` belong to the user, so only a whole value is a setting there.
+A value that is `$name` alone becomes the value of the setting, with its position. If a graph is needed, the value may be
+a name of `topologies:`, and becomes what the name stands for. Within a longer text, numbers and words are inserted:
+as text into expressions, a `prompt`, and a `similarity`; elsewhere the text is arithmetic, which is evaluated. The texts
+in `with:` belong to the user, so only a whole value is a setting there.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
-from cortexdsl.errors import Problem, SpecError
+from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.expressions import evaluation
+from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, dotted, refuse, shown
 
 _WHOLE = re.compile(r"\$([A-Za-z_]\w*)")
 _SPLICED = ("prompt", "similarity", "networkx")
 _EXPRESSIONS = ("weight", "where", "until", "unless", "vote")
 _UNTOUCHED = ("settings", "title", "source")
+_GRAPHS = ("hears", "within")
+_WORDS = get_args(HearsWord)
 
 
 def references(node: Node, route: Route = ()) -> Iterator[tuple[str, Route, Mark]]:
@@ -66,9 +71,12 @@ class Substitution:
     label: str = ""
     origins: dict[Route, str] = field(default_factory=dict)
     problems: list[PlacedProblem] = field(default_factory=list)
+    topologies: Mapping[str, Node] = field(default_factory=dict, init=False)
 
     def apply(self, node: Node, route: Route = ()) -> Node:
         """Return a node with the values of the settings."""
+        if not route and "topologies" in node.mapping():
+            self.topologies = node.mapping()["topologies"].mapping()
         if isinstance(node.value, str):
             try:
                 return self._text(node, route)
@@ -110,7 +118,7 @@ class Substitution:
             return node
         if _WHOLE.fullmatch(text):
             self.origins[route] = ".".join(filter(None, [self.label, names[0]]))
-            return self.settings[names[0]]
+            return self._graph(self.settings[names[0]], route) if route[-1] in _GRAPHS else self.settings[names[0]]
         marks = [self.settings[name].mark for name in names]
         mark = next((mark for mark in marks if mark.file != node.mark.file), marks[0])  # a method's, not a default's
         given = ", ".join(f"{name}: {shown(self.settings[name].plain())}" for name in dict.fromkeys(names))
@@ -124,6 +132,17 @@ class Substitution:
             remedy = f"write a number, a setting, or arithmetic such as ${names[0]} + 1"
             refuse(node.mark, f"{dotted(route)}: {text!r} is not a number", remedy)
         return Node(self._computed(filled, mark, route), mark)
+
+    def _graph(self, value: Node, route: Route) -> Node:
+        """Return what a value stands for if it is a name of `topologies:`; other values as they are."""
+        if not isinstance(value.value, str) or not self.topologies:
+            return value
+        if value.value in self.topologies:
+            return self.apply(self.topologies[value.value], route)
+        if value.value not in _WORDS:
+            remedy = f"{nearest(value.value, [*_WORDS, *self.topologies])}; or a mapping such as {{ring: 1}}"
+            refuse(value.mark, f"{self.called(route)} is {shown(value.value)}", remedy)
+        return value
 
     def _word(self, name: str) -> str:
         node = self.settings[name]

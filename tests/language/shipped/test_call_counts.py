@@ -32,6 +32,8 @@ QUESTION = Question("q1", "What is the result of 2+3*4?")
 COUNTS = [
     ("voting", 5, "{}", 5),  # n
     ("multi-llm", 5, "{rounds: 5}", 30),  # n (D + 1)
+    ("debate", 4, "{rounds: 3}", 16),  # n (D + 1) at most
+    ("debate", 4, "{rounds: 3, topology: trust}", 16),
     ("persona", 3, "{rounds: 4}", 15),  # n (D + 1)
     ("reconcile", 5, "{rounds: 5}", 30),  # n (D + 1) at most
     ("neighbor", 5, "{rounds: 5}", 30),  # n (D + 1)

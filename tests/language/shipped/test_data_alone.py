@@ -12,7 +12,7 @@ import yaml
 from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, builtin_names
 
 PACKAGE = BUILTIN_FOLDER.parent
-WORDS_OF_THE_LANGUAGE = {"group", "persona"}  # `each: group`, the persona of an agent
+WORDS_OF_THE_LANGUAGE = {"debate", "group", "persona"}  # a debate, `each: group`, the persona of an agent
 
 
 def _constants(path: Path) -> Iterator[tuple[int, str]]:

@@ -71,6 +71,7 @@ def _short(line: str, extras: dict[str, str]) -> str:
     [
         ("voting", 5, "{}", 5),
         ("multi-llm", 5, "{rounds: 5}", 30),
+        ("debate", 5, "{rounds: 5}", 30),
         ("neighbor", 5, "{rounds: 5}", 30),
         ("reconcile", 5, "{rounds: 5}", 30),
         ("cortexdebate", 5, "{rounds: 5}", 30),
@@ -120,23 +121,19 @@ def test_every_built_in_protocol_is_tried_here() -> None:
 
 
 EOT = {
-    "report": ("{where: place == 1 or mine(place) == 1}", ["b0 c0 d0 e0", "a0", "a0", "a0", "a0"]),
-    "relay": ("{where: place == mine(place) % n_agents + 1}", ["b0", "c0", "d0", "e0", "a0"]),
-    "debate": (
-        "{where: floor(place / 2) == mine(place) or floor(place / 2) == floor(mine(place) / 2)}",
-        ["b0 c0", "c0 d0 e0", "b0", "e0", "d0"],
-    ),
+    "report": ["b0 c0 d0 e0", "a0", "a0", "a0", "a0"],
+    "relay": ["b0", "c0", "d0", "e0", "a0"],
+    "tree": ["b0 c0", "c0 d0 e0", "b0", "e0", "d0"],
 }
 
 
 @pytest.mark.parametrize("mode", EOT)
 def test_the_topologies_of_exchange_of_thought(mode: str) -> None:
     """Yin et al., figure 2, with five agents: a star, a directed ring, a tree whose siblings hear each other."""
-    graph, heard = EOT[mode]
     stage = Stage(published.disagreeing(5, 6))
-    run(shipped("eot", "a b c d e", f"{{rounds: 1, graph: {graph}}}"), stage)
+    run(shipped("eot", "a b c d e", f"{{rounds: 1, topology: {mode}}}"), stage)
     told = [line.partition(" <- ")[2].partition(" |")[0].replace("answer:", "") for line in stage.trace()[5:]]
-    assert told == heard
+    assert told == EOT[mode]
 
 
 def test_constancy_is_the_confidence_of_exchange_of_thought() -> None:

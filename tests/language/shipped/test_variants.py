@@ -204,6 +204,7 @@ def test_own_answers_are_shown_on_request() -> None:
     ("name", "calls"),
     [
         ("multi-llm", 3 + 3),
+        ("debate", 3 + 3),
         ("neighbor", 3 + 3),
         ("persona", 3 + 3),
         ("chateval", 3 + 1 + 3),
