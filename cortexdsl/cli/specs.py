@@ -41,13 +41,14 @@ models:                                     # any litellm model: {model: openai/
   weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
   strong: {model: builtin/solver, skill: 0.7, parameters: 7.0e9, tokens: 15e12}
 agents:
-  - {name: left, model: weak}
-  - {name: middle, model: weak}
-  - {name: right, model: strong}
+  - {name: ann, model: weak}
+  - {name: bob, model: weak}
+  - {name: cai, model: weak}
+  - {name: dee, model: strong}
 
 methods:
-  debate:  {protocol: cortexdebate, rounds: 2}
-  matched: {protocol: self-consistency, agents: [right], match: {calls: debate}}
+  debate:  {protocol: debate, rounds: 2}
+  matched: {protocol: self-consistency, agents: [dee], match: {calls: debate}}
 
 analysis:
   families:
