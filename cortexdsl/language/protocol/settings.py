@@ -1,8 +1,8 @@
 """Settings of a protocol: `$name` is replaced by the value of that setting.
 
-A value that is `$name` alone becomes the value of the setting, with its position. If a graph is needed, the value may be
-a name of `topologies:`, and becomes what the name stands for. Within a longer text, numbers and words are inserted:
-as text into expressions, a `prompt`, and a `similarity`; elsewhere the text is arithmetic, which is evaluated. The texts
+A value that is `$name` alone becomes the value of the setting, with its position. If a graph is needed, this may be a
+name of `topologies:`, and becomes what the name stands for. Within a longer text, numbers and words are inserted: as
+text into expressions, a `prompt`, and a `similarity`; elsewhere the text is arithmetic, which is evaluated. The texts
 in `with:` belong to the user, so only a whole value is a setting there.
 """
 
