@@ -111,6 +111,16 @@ PARTS = (*TABLES, "answers")
 """Files of a cell's scoring job: its part of every table, and its answers, which are too many to join."""
 
 
+class _File:
+    """A path below the folder of an experiment's results: the value of an attribute of `Layout`."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __get__(self, layout: Layout, owner: type) -> str:
+        return f"{layout.root}/{self._path}"
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Paths below one experiment's folder of results (`results/quickstart`), as text with `/`.
@@ -120,35 +130,23 @@ class Layout:
 
     root: str
 
-    @property
-    def plan(self) -> str:
-        """The plan: cells, shards, digests, families, claims, estimate."""
-        return f"{self.root}/plan.json"
+    plan = _File("plan.json")
+    """The plan: cells, shards, digests, families, claims, estimate."""
 
-    @property
-    def compiled(self) -> str:
-        """The compiled plan, which jobs load."""
-        return f"{self.root}/compiled.json"
+    compiled = _File("compiled.json")
+    """The compiled plan, which jobs load."""
 
-    @property
-    def cut(self) -> str:
-        """The questions of each job. `shard_size: auto` keeps these shards, as call logs are stored by shard."""
-        return f"{self.root}/cut.json"
+    cut = _File("cut.json")
+    """The questions of each job. `shard_size: auto` keeps these shards, as call logs are stored by shard."""
 
-    @property
-    def declared(self) -> str:
-        """The claims as they were before the run."""
-        return f"{self.root}/declared.json"
+    declared = _File("declared.json")
+    """The claims as they were before the run."""
 
-    @property
-    def ledger(self) -> str:
-        """Declarations, later changes, and verdicts."""
-        return f"{self.root}/ledger.jsonl"
+    ledger = _File("ledger.jsonl")
+    """Declarations, later changes, and verdicts."""
 
-    @property
-    def manifest(self) -> str:
-        """Size and digest of every file that a job wrote."""
-        return f"{self.root}/manifest.jsonl"
+    manifest = _File("manifest.jsonl")
+    """Size and digest of every file that a job wrote."""
 
     def calls(self, dataset: str, shard: str) -> str:
         """The folder of the call logs that share the questions of one shard."""
@@ -158,15 +156,11 @@ class Layout:
         """The call log that one debate job writes."""
         return f"{self.calls(dataset, shard)}/{cell}.jsonl"
 
-    @property
-    def spent(self) -> str:
-        """The folder of the jobs' tallies: what each spent, for the common limits."""
-        return f"{self.root}/spent"
+    spent = _File("spent")
+    """The folder of the jobs' tallies: what each spent, for the common limits."""
 
-    @property
-    def addresses(self) -> str:
-        """The addresses of the model servers of a run, while it lasts."""
-        return f"{self.root}/.addresses.json"
+    addresses = _File(".addresses.json")
+    """The addresses of the model servers of a run, while it lasts."""
 
     def debates(self, dataset: str, cell: str, shard: str) -> str:
         """The debate records of one job."""
@@ -200,55 +194,35 @@ class Layout:
         """A table of all cells."""
         return f"{self.root}/{table}.csv"
 
-    @property
-    def questions(self) -> str:
-        """The questions of imported transcripts, which no spec defines."""
-        return f"{self.root}/questions.jsonl"
+    questions = _File("questions.jsonl")
+    """The questions of imported transcripts, which no spec defines."""
 
-    @property
-    def metrics(self) -> str:
-        """Metrics of cells with intervals."""
-        return f"{self.root}/metrics.csv"
+    metrics = _File("metrics.csv")
+    """Metrics of cells with intervals."""
 
-    @property
-    def agreement(self) -> str:
-        """The agreement of the judge with exact match."""
-        return f"{self.root}/agreement.csv"
+    agreement = _File("agreement.csv")
+    """The agreement of the judge with exact match."""
 
-    @property
-    def comparisons(self) -> str:
-        """Comparisons of cells, by family."""
-        return f"{self.root}/comparisons.csv"
+    comparisons = _File("comparisons.csv")
+    """Comparisons of cells, by family."""
 
-    @property
-    def omnibus(self) -> str:
-        """Tests of whether the cells of a family differ at all."""
-        return f"{self.root}/omnibus.csv"
+    omnibus = _File("omnibus.csv")
+    """Tests of whether the cells of a family differ at all."""
 
-    @property
-    def bounds(self) -> str:
-        """Bounds on the effect of missing and unreadable answers on comparisons."""
-        return f"{self.root}/bounds.csv"
+    bounds = _File("bounds.csv")
+    """Bounds on the effect of missing and unreadable answers on comparisons."""
 
-    @property
-    def fronts(self) -> str:
-        """Which cells are on the Pareto front of accuracy and each budget."""
-        return f"{self.root}/fronts.csv"
+    fronts = _File("fronts.csv")
+    """Which cells are on the Pareto front of accuracy and each budget."""
 
-    @property
-    def matches(self) -> str:
-        """What matched cells spent of their budgets; only with matched cells."""
-        return f"{self.root}/matches.csv"
+    matches = _File("matches.csv")
+    """What matched cells spent of their budgets; only with matched cells."""
 
-    @property
-    def ranks(self) -> str:
-        """Ranks of cells over several datasets."""
-        return f"{self.root}/ranks.csv"
+    ranks = _File("ranks.csv")
+    """Ranks of cells over several datasets."""
 
-    @property
-    def hypotheses(self) -> str:
-        """Claims and their verdicts."""
-        return f"{self.root}/hypotheses.csv"
+    hypotheses = _File("hypotheses.csv")
+    """Claims and their verdicts."""
 
     def whatif_debates(self, dataset: str, slug: str, shard: str) -> str:
         """Counterfactual records of one shard; `slug` names the cell and what is left out."""
@@ -262,10 +236,8 @@ class Layout:
         """The judgements of one cell's answers and of those of its counterfactuals."""
         return f"{self.root}/whatif/judgements/{dataset}/{cell}.jsonl"
 
-    @property
-    def effects(self) -> str:
-        """The effects of leaving something out on a cell's score."""
-        return f"{self.root}/whatif/effects.csv"
+    effects = _File("whatif/effects.csv")
+    """The effects of leaving something out on a cell's score."""
 
     def phase(self, training: str, phase: str) -> str:
         """The folder of one phase of a training: `1-critic`."""
@@ -295,12 +267,8 @@ class Layout:
         """The folder of the model that a phase trains."""
         return f"{self.phase(training, phase)}/model"
 
-    @property
-    def report(self) -> str:
-        """The report of a finished run."""
-        return f"{self.root}/report.html"
+    report = _File("report.html")
+    """The report of a finished run."""
 
-    @property
-    def stopped(self) -> str:
-        """The page of a run that stopped before its end; no rule makes it or reads it."""
-        return f"{self.root}/stopped.html"
+    stopped = _File("stopped.html")
+    """The page of a run that stopped before its end; no rule makes it or reads it."""
