@@ -25,13 +25,14 @@ from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, OmnibusRow, RankRow, rows_of
 from cortexdsl.report.data import ALPHA, ReportData
-from cortexdsl.report.phrasing.claims import answer
+from cortexdsl.report.phrasing.claims import answer, details_in_words
 from cortexdsl.report.phrasing.comparisons import (
     ORDINARY,
     TESTED,
     ComparisonWords,
     all_cells_in_words,
     bounds_in_words,
+    changes_in_words,
     claims_decided,
     comparison_notes,
     correction_in_words,
@@ -39,10 +40,10 @@ from cortexdsl.report.phrasing.comparisons import (
     intervals,
     ranks_of,
 )
-from cortexdsl.report.terminal import answer_lines
+from cortexdsl.report.terminal import claim_lines
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
-from cortexdsl.stats.inference.groups import Changes, changed_questions, equal_groups
+from cortexdsl.stats.inference.groups import changed_questions, equal_groups
 from cortexdsl.stats.inference.joint import omnibus_families
 from cortexdsl.stats.inference.rankings import rank_table
 from cortexdsl.stats.planning.planning import further_needed
@@ -52,9 +53,7 @@ from cortexdsl.stats.verdicts import evaluate_claims
 from cortexdsl.text_layout import wrapped
 
 HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "ci_low": "low", "ci_high": "high"}
-SHOWN = ("metric", "cell", "difference", *HEADS, "p", "p_adjusted", "discordant", "test")
-NEEDED = ("questions_needed", "replicates_needed")
-"""Columns of verdicts: what would decide an undecided claim."""
+SHOWN = ("dataset", "metric", "cell", "difference", *HEADS, "p", "p_adjusted", "discordant", "test")
 EXAMPLES = 5
 """Questions that a sentence names."""
 
@@ -82,6 +81,7 @@ def add_arguments(parser: VerbParser) -> None:
     parser.add("--draws", f"the number of permutations and resamples (default: {DRAWS})", type=int, default=DRAWS)
     parser.add("--out", "write the comparisons to this CSV file", type=Path)
     parser.add("--report", "write a page with tables and figures to this HTML file", type=Path, metavar="FILE.html")
+    parser.add("--how", "also print how it was tested, and which questions changed in each cell", **FLAG)
     parser.add("--json", "print JSON: one comparison per line, then one claim per line", **FLAG)
 
 
@@ -89,6 +89,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     if args.draws < 1 or args.seed < 0:
         raise InputError("--draws is at least 1, --seed at least 0")
+    for option, path in {"--out": args.out, "--report": args.report}.items():
+        if path and not path.parent.is_dir():
+            raise InputError(f"{option} {path}: its folder does not exist")
     if args.report:
         _check_report(args.report)
     found = read_sources(args.sources, score=args.score, cluster=args.cluster, answers=args.answers)
@@ -116,14 +119,18 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
         draws=args.draws,
     )
     if args.out:
-        _write(args.out, comparisons)
+        comparisons.to_csv(args.out, index=False, lineterminator="\n")
     if args.json:
         for rows in (comparisons, verdicts):
             sys.stdout.write(rows.to_json(orient="records", lines=True, double_precision=15) if len(rows) else "")
         if not args.report:
             return 0
     if args.claim:
-        verdicts[list(NEEDED)] = further_needed(table, verdicts, arms, alpha=ALPHA, correction=args.correction)
+        verdicts[["questions_needed", "replicates_needed"]] = further_needed(
+            table, verdicts, arms, alpha=ALPHA, correction=args.correction
+        )
+    compared = rows_of(comparisons, ComparisonRow, alpha=ALPHA)
+    answers = [answer(row) for row in rows_of(verdicts, ClaimRow)]
     omnibus = rows_of(omnibus_families(table, families, metrics), OmnibusRow)
     bounds = rows_of(missing_bounds(table, families, metrics, args.seed, draws=args.draws), BoundRow)
     absent = absent_in_words(absent_of(table))
@@ -131,13 +138,19 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     words = ComparisonWords(
         {name: len(ids) for name, ids in zip(table.datasets, table.questions, strict=True)},
         reference,
-        claims_decided(".05", len(claims), args.correction) if claims else "",
-        (*found.notes, *([absent] if absent else [])),
-        dict(_changes(table, metrics[0], cells, reference)),
         (
-            *_groups(table, metrics[0], (reference, *cells), args),
+            TESTED,
+            *([claims_decided(".05", len(claims), args.correction)] if claims else []),
+            *details_in_words(answers),
             *([all_cells_in_words(omnibus, ALPHA)] if omnibus else []),
             bounds_in_words(bounds),
+        ),
+        (*found.notes, *([absent] if absent else [])),
+        {cell: changed_questions(table, metrics[0], cell, reference) for cell in cells},
+        (
+            *_groups(table, metrics[0], (reference, *cells), args),
+            *([bounds_in_words(bounds)] if any(row.changes for row in bounds) else []),
+            *comparison_notes(compared),
         ),
         ranks_of(rows_of(rank_table(table, metrics), RankRow)),
         tuple(_directions(named, {*args.lower, *args.higher})),
@@ -148,19 +161,23 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
         data = ReportData(
             {},
             metrics=tuple(rows_of(means, MetricRow)),
-            comparisons=tuple(rows_of(comparisons, ComparisonRow, alpha=ALPHA)),
+            comparisons=tuple(compared),
             claims=tuple(rows_of(verdicts, ClaimRow)),
         )
         _write_report(args, data, words, has_logs=found.has_logs)
     if args.json:
         return 0
-    for note in words.pairing:
-        _print_wrapped(note)
-    for row in rows_of(verdicts, ClaimRow):
-        print(*answer_lines(answer(row)), sep="\n")
-    _print_wrapped(words.claims_decided)
-    _print_comparisons(comparisons, reference, several=len(table.datasets) > 1)
-    for sentence in (*words.changes, *words.tests, *(ranks.sentence for ranks in words.ranks), *words.directions):
+    print(*claim_lines(answers), sep="\n", end="\n" * bool(answers))
+    print(family_in_words(compared) if compared else f"no comparison with {reference}")
+    if compared:
+        print(_comparison_table(comparisons))
+    most = EXAMPLES if args.how or len(cells) == 1 else 0
+    changed = (changes_in_words(cell, reference, ids, named=most) for cell, ids in words.changes.items())
+    kinds = intervals({row.correction for row in compared})
+    how = (*words.tested, f"{kinds} all_low, all_high: that interval. low, high: {ORDINARY}")
+    ranks = (one.sentence for one in words.ranks)
+    last = (*how, *ranks) if args.how else ["How this was tested: --how."]
+    for sentence in (*changed, *words.findings, *words.pairing, *words.directions, *last):
         _print_wrapped(sentence)
     if args.stopping is not None:
         early = stopping_point(table, claims, batch=args.stopping, fewest=args.stopping, correction=args.correction)
@@ -220,22 +237,6 @@ def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
     return table.with_most(most) if bounds else table
 
 
-def _changes(table: ScoreTable, metric: str, cells: Sequence[str], reference: str) -> Iterator[tuple[str, Changes]]:
-    """Yield for each cell on which questions it differs from the reference, as a sentence and whole."""
-    for cell in cells:
-        changes = changed_questions(table, metric, cell, reference)
-        parts = [_listed(word, found) for word, found in (("higher", changes.higher), ("lower", changes.lower))]
-        parts.append(f"equal on {changes.equal}")
-        if changes.left_out:
-            parts.append(f"not compared on {changes.left_out} that only one of them has")
-        yield f"{cell} against {reference}, question by question: {', '.join(parts)}.", changes
-
-
-def _listed(word: str, questions: Sequence[str]) -> str:
-    more = ", ..." if len(questions) > EXAMPLES else ""
-    return f"{word} on {len(questions)}" + (f" ({', '.join(questions[:EXAMPLES])}{more})" if questions else "")
-
-
 def _groups(table: ScoreTable, metric: str, cells: Sequence[str], args: argparse.Namespace) -> Iterator[str]:
     """Yield which of three cells or more cannot be told apart."""
     if len(cells) > 2:
@@ -244,22 +245,18 @@ def _groups(table: ScoreTable, metric: str, cells: Sequence[str], args: argparse
         yield f"Cells that cannot be told apart, the best first (all pairs, Holm's correction): {listed}."
 
 
-def _print_comparisons(comparisons: pd.DataFrame, reference: str, *, several: bool) -> None:
-    """Print the table, and below it the meaning of its columns and the notes of its rows."""
-    rows = rows_of(comparisons, ComparisonRow, alpha=ALPHA)
-    print(family_in_words(rows) if rows else f"no comparison with {reference}")
-    numbers = comparisons[[*(["dataset"] if several else []), *SHOWN]].copy()
+def _comparison_table(comparisons: pd.DataFrame) -> str:
+    """Return the table; a dataset, metric or test that all rows share stands in its first line."""
+    numbers = comparisons[list(SHOWN)].copy()
     # In points, as the sentences of claims have them.
     in_points = numbers["metric"].map(is_share)
     measured = ["difference", *HEADS]
     numbers.loc[in_points, measured] = (100 * numbers.loc[in_points, measured]).round(9) + 0.0
     numbers.loc[in_points, "metric"] += " (points)"
-    numbers = numbers.rename(columns=HEADS)
-    print(numbers.to_string(index=False, float_format=lambda value: f"{value:.4g}"))
-    kinds = intervals({row.correction for row in rows})
-    _print_wrapped(f"{TESTED} {kinds} all_low, all_high: that interval. low, high: {ORDINARY}")
-    for note in comparison_notes(rows):
-        _print_wrapped(note, 2)
+    same = [name for name in ("dataset", "metric", "test") if len(set(numbers[name])) == 1]
+    head = "; ".join(f"{name}: {numbers[name].iloc[0]}" for name in same)
+    shown = numbers.drop(columns=same).rename(columns=HEADS)
+    return f"{head}\n{shown.to_string(index=False, float_format=lambda value: f'{value:.4g}')}".lstrip()
 
 
 def _print_wrapped(text: str, indent: int = 0) -> None:
@@ -268,26 +265,18 @@ def _print_wrapped(text: str, indent: int = 0) -> None:
         print("\n".join(wrapped(text, indent, 2 * indent)).replace(THIN, " "))
 
 
-def _write(path: Path, table: pd.DataFrame) -> None:
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: its folder does not exist")
-    table.to_csv(path, index=False, lineterminator="\n")
-
-
 def _check_report(path: Path) -> None:
     """Check the name of a page before anything is computed, so that no log is overwritten.
 
     Raises
     ------
     InputError
-        The name does not end in .html, it is a folder, or its folder does not exist.
+        The name does not end in .html, or it is a folder.
     """
     if path.suffix.lower() != ".html":
         raise InputError(f"--report {path}: a page is written to a file that ends in .html, such as page.html")
     if path.is_dir():
         raise InputError(f"--report {path}: this is a folder; name a file, such as {path / 'page.html'}")
-    if not path.parent.is_dir():
-        raise InputError(f"--report {path}: its folder does not exist")
 
 
 def _write_report(args: argparse.Namespace, data: ReportData, words: ComparisonWords, *, has_logs: bool) -> None:

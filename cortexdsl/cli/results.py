@@ -48,16 +48,17 @@ def add_report_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
     add_results(parser)
     parser.add("--text", "print the report, and write nothing", **FLAG)
+    parser.add("--how", "print it with what was declared, how it was tested, and what p and intervals mean", **FLAG)
     parser.add("--no-figures", "draw no figures. Figures take most of the time", **FLAG)
     parser.add("--threads", "how many figures are drawn at once (default: 1)", type=int, default=1)
 
 
 def run_report(args: argparse.Namespace) -> int:
     """Run the verb."""
-    if args.text:
+    if args.text or args.how:
         from cortexdsl.report.terminal import terminal_report
 
-        sys.stdout.write(terminal_report(args.results, is_coloured=sys.stdout.isatty()))
+        sys.stdout.write(terminal_report(args.results, is_coloured=sys.stdout.isatty(), has_how=args.how))
     else:
         from cortexdsl.report.build import build_report
 

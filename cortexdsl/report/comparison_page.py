@@ -9,8 +9,8 @@ from cortexdsl.numbers import counted
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.dots import accuracy_figure, differences_figure, ranks_figure
 from cortexdsl.report.page import inline_drawing
-from cortexdsl.report.phrasing.claims import answer, short_answer
-from cortexdsl.report.phrasing.comparisons import TESTED, ComparisonWords
+from cortexdsl.report.phrasing.claims import answer, with_shared_notes
+from cortexdsl.report.phrasing.comparisons import ComparisonWords, changes_in_words, table_terms
 from cortexdsl.report.phrasing.provenance import versions
 from cortexdsl.report.tables.results import family_tables, metric_tables
 from cortexdsl.report.templates import style, template
@@ -31,7 +31,7 @@ def comparison_page(
     has_logs : bool
         Whether some scores come from logs. Claims about these are exploratory.
     """
-    answers = [answer(row) for row in data.claims]
+    answers, shared = with_shared_notes([answer(row) for row in data.claims])
     with warnings.catch_warnings():  # text stays text in the page: a browser has more fonts
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figures = (accuracy_figure(data), differences_figure(data), ranks_figure(words.ranks))
@@ -42,14 +42,17 @@ def comparison_page(
             counted(len(data.cells), "cell"),
             *(f"{counted(count, 'question')}{f' of {name}' * several}" for name, count in words.questions.items()),
         ],
-        short=short_answer(answers),
         answers=[(said, "") for said in answers],
+        shared=shared,
+        tested=[*words.tested, *(table_terms(data.comparisons) if data.comparisons else [])],
+        changes=[
+            (changes_in_words(cell, words.reference, changes), changes) for cell, changes in words.changes.items()
+        ],
         words=words,
         drawings={drawing.name: drawing for drawing in figures if drawing},
         inline=inline_drawing,
         metric_tables=list(metric_tables(data)),
         family_tables=list(family_tables(data)),
-        tested=TESTED,
         settings={**settings, **versions()},
         has_logs=has_logs,
         style=style(),

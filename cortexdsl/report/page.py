@@ -8,18 +8,16 @@ from typing import Any
 from markupsafe import Markup
 
 from cortexdsl.claims.cells import CellNames
-from cortexdsl.numbers import p_value
 from cortexdsl.records.links import claim_link
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.phrasing import provenance
-from cortexdsl.report.phrasing.claims import answer, short_answer
+from cortexdsl.report.phrasing.claims import answer, with_shared_notes
 from cortexdsl.report.phrasing.comparisons import (
-    TESTED,
     TestsOfAllCells,
+    comparison_notes,
     correction_in_words,
     families_in_words,
-    intervals,
 )
 from cortexdsl.report.phrasing.failures import health_line, losses_line
 from cortexdsl.report.phrasing.ledger import History
@@ -68,21 +66,21 @@ def report_page(
     plan = data.plan
     named = {table.name: table for table in tables}
     arms = [CellNames.of(cell) for cell in plan.get("cells", ())]
-    answers = [(answer(row, history.ledger), claim_link(data.experiment, row.claim, arms)) for row in data.claims]
+    answers = [answer(row, history.ledger) for row in data.claims]
+    links = [claim_link(data.experiment, row.claim, arms) for row in data.claims]
+    own, shared = with_shared_notes(answers)
     return template("page.html.j2").render(
         title=provenance.title(plan),
         experiment=plan.get("experiment", ""),
         facts=provenance.facts(data),
         built_in=provenance.built_in_line(plan),
         stopping=provenance.stopping_line(data),
-        short=short_answer([said for said, _ in answers]),
-        answers=answers,
-        tested=TESTED,
-        claims_decided=provenance.claims_decided_line(data),
-        intervals=intervals({row.correction for row in data.comparisons}),
+        answers=list(zip(own, links, strict=True)),
+        shared=shared,
+        tested=list(provenance.how_tested(data, answers, tests, has_tables=True)),
         families=families_in_words(data),
         tests=tests,
-        alpha=p_value(data.alpha).rstrip("0"),
+        notes=[*comparison_notes(data.comparisons), *([tests.bounds] if tests.could_change else [])],
         drawings={drawing.name: drawing for drawing in figures},
         inline=inline_drawing,
         data=lambda name: f"{_DATA.get(name, name)}.csv",

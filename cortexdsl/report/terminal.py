@@ -9,13 +9,11 @@ from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, interval
 from cortexdsl.report.data import ReportData, read_data
 from cortexdsl.report.phrasing import provenance
-from cortexdsl.report.phrasing.claims import Answer, answer
+from cortexdsl.report.phrasing.claims import Answer, answer, with_shared_notes
 from cortexdsl.report.phrasing.comparisons import (
-    TESTED,
     TestsOfAllCells,
     comparison_notes,
     families_in_words,
-    intervals,
     read_tests_of_all_cells,
 )
 from cortexdsl.report.phrasing.failures import health_line, losses_line, unread_line
@@ -27,10 +25,11 @@ from cortexdsl.report.tables.whatif import whatif_lines
 from cortexdsl.report.unfinished import left_line, read_unfinished, stopped_run, stopped_text
 from cortexdsl.text_layout import aligned, columns, wrapped
 
+_PERCENT = f"{THIN}%"
 _COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33"}
 
 
-def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
+def terminal_report(folder: Path, *, is_coloured: bool = False, has_how: bool = False) -> str:
     """Return a report for the terminal.
 
     Parameters
@@ -39,6 +38,8 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
         `results/<experiment>`, as for `cortexdsl.report.build.build_report`.
     is_coloured : bool
         Whether verdicts are coloured by escape codes; only for a terminal.
+    has_how : bool
+        Whether it ends with the tests, the meaning of intervals and p, and everything that was declared.
 
     Raises
     ------
@@ -49,30 +50,33 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     if stopped is not None:
         text = stopped_text(stopped).replace(THIN, " ").replace(HARD, " ")
         complete = stopped.end.complete if stopped.end else None
-        return f"{text}\n{terminal_report(complete, is_coloured=is_coloured)}" if complete else text
+        more = terminal_report(complete, is_coloured=is_coloured, has_how=has_how) if complete else ""
+        return f"{text}\n{more}" if more else text
     data = read_data(folder)
     history = read_history(folder, data.plan)
+    answers = [answer(row, history.ledger) for row in data.claims]
     tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
     cost = run_cost(folder, data.plan, data.tallies, data.scores)
     left = left_line(read_unfinished(folder, data.plan, data.tallies))
+    ranks = [one.sentence for one in tests.ranks[:1]]
     lines = [provenance.title(data.plan), "=" * min(columns(), len(provenance.title(data.plan)))]
     for paragraph in (
         *(
             wrapped(notice)
             for notice in (left, history.notice, losses_line(data), unread_line(data), unmatched_line(data))
         ),
-        (line for row in data.claims for line in answer_lines(answer(row, history.ledger), is_coloured=is_coloured)),
+        claim_lines(answers, is_coloured=is_coloured),
         wrapped(" · ".join(fact.replace(" ", "\xa0") for fact in provenance.facts(data))),
         wrapped(provenance.built_in_line(data.plan)),
         _numbers(data),
         _differences(data, tests),
         _list("What if:", whatif_lines(folder)),
-        _list("Declaration, and changes:", history.said),
+        wrapped(history.unchanged) if history.unchanged and not has_how else _list("Declared:", history.said),
         wrapped(provenance.stopping_line(data)),
-        wrapped(_tested(data)),
+        _list("How this was tested:", (*provenance.how_tested(data, answers, tests), *ranks)) if has_how else (),
         wrapped(health_line(data.health) if data.health else ""),
         wrapped(" ".join((cost.sentence, *cost.seeds)) if cost else ""),
-        [f"The whole report: {folder / 'report.html'}"],
+        [f"{'' if has_how else 'How this was tested: --how. '}The whole report: {folder / 'report.html'}"],
     ):
         if some := list(paragraph):
             lines += [*some, ""]
@@ -86,22 +90,25 @@ def _list(title: str, sentences: Iterable[str]) -> Iterator[str]:
         yield from wrapped(sentence, 2, 4)
 
 
-def answer_lines(said: Answer, *, is_coloured: bool = False) -> Iterator[str]:
+def claim_lines(answers: Sequence[Answer], *, is_coloured: bool = False) -> Iterator[str]:
+    """Yield the lines of all claims, numbered if there are several, and below them the notes that some share."""
+    own, shared = with_shared_notes(answers)
+    for number, said in enumerate(own, 1):
+        yield from answer_lines(said, f"{number}. " if len(own) > 1 else "", is_coloured=is_coloured)
+    for note in shared:
+        yield from wrapped(note.replace(THIN, " ").replace(HARD, " "), 0, 2)
+
+
+def answer_lines(said: Answer, number: str = "", *, is_coloured: bool = False) -> Iterator[str]:
     """Yield the lines of a claim: its sentence, verdict, estimate and remarks."""
     verdict = said.verdict.upper()
     on, off = (f"\x1b[{_COLOURS.get(said.verdict, '0')}m", "\x1b[0m") if is_coloured else ("", "")
     mark = " (exploratory)" if said.is_exploratory else ""
-    yield from wrapped(f"{said.mark} {said.words}{mark}", 0, 2)
+    yield from wrapped(f"{said.mark} {number}{said.words}{mark}", 0, 2)
     headline = " ".join(filter(None, [verdict, said.runs]))
     first, *rest = wrapped(f"{headline}: {said.finding}", 2)
     lines = (f"  {on}{verdict}{off}{first.strip().removeprefix(verdict)}", *rest, *wrapped(said.remarks, 4, 4))
     yield from (line.replace(THIN, " ").replace(HARD, " ") for line in lines)
-
-
-def _tested(data: ReportData) -> str:
-    claims = [provenance.claims_decided_line(data)] if data.claims else []
-    differences = [intervals({row.correction for row in data.comparisons})] if data.comparisons else []
-    return " ".join([TESTED, *claims, *differences]) if claims or differences else ""
 
 
 def _numbers(data: ReportData) -> Iterator[str]:
@@ -113,11 +120,14 @@ def _numbers(data: ReportData) -> Iterator[str]:
     metrics = [metric for metric in data.plan.get("metrics") or known if metric in known][:3]
     if data.primary and data.primary not in metrics:
         metrics = [data.primary, *metrics[:2]]
-    rows = [["cell", *(wording(metric).noun for metric in metrics)]]
+    units = {metric: " (%)" if wording(metric).kind == "share" else "" for metric in metrics}
+    rows = [["cell", *(f"{wording(metric).noun}{unit}" for metric, unit in units.items())]]
     for one in group_by_method(data.cells):
         found = [(data.metric(dataset, one.cell, metric), wording(metric).kind) for metric in metrics]
         texts = [
-            f"{estimate(row.estimate, kind)} {interval(row.ci_low, row.ci_high, kind)}".strip() if row else NOTHING
+            f"{estimate(row.estimate, kind).removesuffix(_PERCENT)} {interval(row.ci_low, row.ci_high, kind)}".strip()
+            if row
+            else NOTHING
             for row, kind in found
         ]
         rows.append([one.cell, *texts])
@@ -136,8 +146,8 @@ def _differences(data: ReportData, tests: TestsOfAllCells) -> Iterator[str]:
         yield from wrapped(f"{family.name}{mark}: {family.how}", 2, 4)
         for noun, found in family.found.items():
             yield from wrapped(f"{noun}: {found}", 4, 6)
-    bounds = [tests.bounds] if data.comparisons and tests.bounds else []
-    for sentence in (*comparison_notes(data.comparisons), *bounds, *(ranks.sentence for ranks in tests.ranks[:1])):
+    bounds = [tests.bounds] if data.comparisons and tests.could_change else []
+    for sentence in (*comparison_notes(data.comparisons), *bounds):
         yield from wrapped(sentence, 2, 4)
 
 

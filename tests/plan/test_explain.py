@@ -31,7 +31,7 @@ from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.plan.persistence.store import fixed_in
-from cortexdsl.plan.rehearsal.explain import explain, fixed_counts, rehearse_example
+from cortexdsl.plan.rehearsal.explain import LEGEND, explain, fixed_counts, rehearse_example
 from cortexdsl.plan.rehearsal.values import method_values
 from cortexdsl.templates.templates import Templates
 from tests.engine.stage import agents, method
@@ -60,9 +60,32 @@ def test_a_choice_by_place_is_made_as_in_a_debate() -> None:
     assert "calls: 6 at most (fewer if a loop ends early)" in said
     assert [turn.speaker for turn in rehearse_example(when_needed()).turns] == ["a", "b", "c", "a", "b", "c"]
     lines = [line.strip() for line in said.splitlines()]
-    assert "round 0, first (silent: b, c)" in lines
+    assert "round 0, first (silent: b, c): a, alone" in lines
     assert "round 1, answer (silent: a)" in lines
-    assert "round 2, revise" in lines
+    assert "round 2, revise    1 2 3" in lines
+
+
+def test_who_hears_whom_is_a_matrix() -> None:
+    """A ring: each hears its neighbours, a judge all, and later executions that are alike are drawn once."""
+    steps = {
+        "answer": {},
+        "revise": {"hears": Ring(1), "own": "latest"},
+        "judge": {"role": "judge", "hears": OfRole(("debater",))},
+    }
+    of = method(
+        steps, ["answer", Repeat(2, ("revise",)), "judge"], {"debater": "a b c d", "judge": "j"}, debaters=("debater",)
+    )
+    assert explain(of).partition(LEGEND + "\n")[2].splitlines() == [
+        "round 0, answer: a, b, c, d, each alone",
+        "round 1, revise    1 2 3 4 5",
+        "  1 a              o # . # .",
+        "  2 b              # o # . .",
+        "  3 c              . # o # .",
+        "  4 d              # . # o .",
+        "round 2, revise: as in round 1, revise",
+        "round 3, judge    1 2 3 4 5",
+        "  5 j             # # # # .",
+    ]
 
 
 def test_a_choice_by_what_is_said_silences_nobody() -> None:
@@ -144,8 +167,8 @@ def test_turns_that_a_template_leaves_out_are_not_heard(tmp_path: Path) -> None:
     (tmp_path / "revise.j2").write_text("{{ question.text }} {{ heard[0].text }} {{ answer_format }}")
     steps = {"answer": {"prompt": "common/answer.j2"}, "revise": {"prompt": "revise.j2", "hears": Everyone()}}
     of = method(steps, ["answer", "revise"])
-    assert "  5 c, hears 0 1\n".strip() in explain(of)
-    assert explain(of, templates=Templates([tmp_path])).splitlines()[-1].strip() == "5 c, hears 0"
+    assert explain(of).splitlines()[-1].split() == ["3", "c", "#", "#", "."]
+    assert explain(of, templates=Templates([tmp_path])).splitlines()[-1].split() == ["3", "c", "#", ".", "."]
 
 
 def test_a_vote_is_shown_with_its_fallback() -> None:

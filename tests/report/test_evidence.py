@@ -6,7 +6,7 @@ import pytest
 
 from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.phrasing.claims import answer, short_answer
+from cortexdsl.report.phrasing.claims import answer, details_in_words, with_shared_notes
 from cortexdsl.report.phrasing.comparisons import claims_decided, intervals
 from cortexdsl.report.phrasing.provenance import stopping_line
 from tests.report.test_words import plain
@@ -24,7 +24,10 @@ def row(claim: str, p: float | None = 0.62, verdict: str = "undecided", **more: 
 def test_a_claim_of_several_parts_says_which_part_decides(claim: str) -> None:
     note = "holds only if every part does: the weakest is x, and the estimates favour 1 of 2 parts"
     said = answer(row(claim, note=note))
-    assert said.remarks == "Holds only if every part does: the weakest is x, and the estimates favour 1 of 2 parts."
+    assert details_in_words([said]) == [
+        "Holds only if every part does: the weakest is x, and the estimates favour 1 of 2 parts."
+    ]
+    assert said.remarks == ""
 
 
 def test_the_estimate_of_several_parts_is_in_the_units_of_the_part_that_decides() -> None:
@@ -40,10 +43,7 @@ def test_an_undecided_verdict_says_where_the_estimate_lies_and_how_many_question
     said = answer(
         row("accuracy(a) > accuracy(b)", leans="the estimate points against the claim", questions_needed=1234)
     )
-    assert plain(said.remarks) == (
-        "The estimate points against the claim. About 1,200 questions would decide an effect of the estimated size in "
-        "80 % of experiments."
-    )
+    assert plain(said.remarks) == ("The estimate points against the claim; about 1,200 questions would decide it.")
     decided = answer(row("accuracy(a) > accuracy(b)", verdict="supported", questions_needed=1234))
     assert decided.remarks == ""
 
@@ -69,18 +69,29 @@ def test_each_kind_of_interval_is_named() -> None:
     assert plain(intervals(["none"])) == "In a family without correction, a difference has its ordinary 95 % interval."
 
 
-def test_the_answer_in_one_sentence() -> None:
-    """Up to three claims are said; of more, how many have which verdict, and the first."""
-    one = answer(row("accuracy(a) > accuracy(b)"))
-    other = answer(row("accuracy(a) < accuracy(b)", 0.001, "supported"))
-    assert short_answer([]) == ""
-    assert plain(short_answer([one, other])) == (
-        "It is undecided whether the accuracy of a is higher than that of b (-3.3 points); the results support that "
-        "the accuracy of a is lower than that of b (-3.3 points)."
-    )
-    assert plain(short_answer([one, other, other, other])).startswith(
-        "Of 4 claims 1 undecided, 3 supported; the first: it is undecided whether"
-    )
+def test_a_long_note_of_several_claims_is_said_once() -> None:
+    """With the numbers of its claims; a note of one claim, and a short one, stay with the claim."""
+    long = "no bound of tokens is known, so one question of more than 8 times the mean could turn this"
+    notes = [f"{long}; only here, and as long as the others are for readers", "not tested", f"not tested; {long}"]
+    own, shared = with_shared_notes([answer(row("accuracy(a) > accuracy(b)", note=note)) for note in notes])
+    assert shared == [f"Claims 1 and 3: {long}."]
+    assert [said.remarks for said in own] == [
+        "Only here, and as long as the others are for readers.", "Not tested.", "Not tested.",
+    ]  # fmt: skip
+
+
+def test_how_estimates_are_made_up_is_said_apart() -> None:
+    """Equal details once, with the claims that have them."""
+    notes = ["against b, the rival that decides; mean over datasets, the estimate favours the claim on 1 of 2", ""]
+    notes.append("change per unit of k; means 1, 2; mean over datasets, the estimate favours the claim on 1 of 2")
+    said = [answer(row("accuracy(a) > accuracy(b)", note=note)) for note in notes]
+    assert details_in_words(said) == [
+        "Claim 1: against b, the rival that decides.",
+        "Claims 1 and 3: mean over datasets, the estimate favours the claim on 1 of 2.",
+        "Claim 3: change per unit of k.",
+        "Claim 3: means 1, 2.",
+    ]
+    assert {one.remarks for one in said} == {""}
 
 
 def test_an_experiment_that_used_all_questions_says_so() -> None:
@@ -93,4 +104,4 @@ def test_an_experiment_that_used_all_questions_says_so() -> None:
     }
     said = stopping_line(ReportData({"stopping": {"alpha": 0.05}}, look=look))
     assert said.startswith("The experiment used 60 of 60 questions, with 0 of 1 claim decided; ")
-    assert "about 0 (0 %) were not made" in said
+    assert "about 0 calls (0 %) were not made" in plain(said)

@@ -148,7 +148,7 @@ def test_the_answer_comes_first_and_is_plain(reported: Path) -> None:
     assert "The accuracy of full is higher than that of vote. exploratory" in text
     together = "All 3 cells at once, Cochran's Q: accuracy 18.0, df 2, p < .001."
     assert f"main 2 comparisons with full, after Holm's correction {together} accuracy sparse +5.0 points" in text
-    assert "without any correction for multiple comparisons accuracy no difference is significant" in text
+    assert "without any correction for multiple comparisons accuracy none" in text
     assert "Of 35 calls in 3 debates, 2 calls brought no reply, 4 turns could not be read, and 1 debate ended" in text
 
 
@@ -291,7 +291,8 @@ def test_the_terminal_report_has_no_colour_unasked(reported: Path) -> None:
     assert max(map(len, text.splitlines()[:-1])) <= 96
     assert "\x1b" not in text
     assert "SUPPORTED: +13.0 points [+8.0, +18.0], adjusted p < .001" in text
-    assert re.search(r"^  sparse\[keep=median\] +71\.0 % \[66\.0, 76\.0\] +2,300 \[2,250, 2,350\]$", text, re.MULTILINE)
+    assert re.search(r"^  cell +accuracy \(%\) +input tokens per agent", text, re.MULTILINE)
+    assert re.search(r"^  sparse\[keep=median\] +71\.0 \[66\.0, 76\.0\] +2,300 \[2,250, 2,350\]$", text, re.MULTILINE)
     assert text.rstrip().endswith("report.html")
     assert "\x1b[32mSUPPORTED\x1b[0m" in terminal_report(reported, is_coloured=True)
 
@@ -317,7 +318,7 @@ def test_what_stands_beside_the_comparisons_is_said(reported: Path) -> None:
         "critical difference 1.66.",
     )
     found = page_in(reported)
-    terminal = " ".join(terminal_report(reported).split())
+    terminal = " ".join(terminal_report(reported, has_how=True).split())
     for sentence in sentences:
         assert sentence in found.text
         assert sentence in terminal
@@ -364,13 +365,16 @@ def test_what_was_tested_and_which_interval_is_which_is_said_to_every_reader(tmp
     (folder / "hypotheses.csv").write_text(
         "\n".join([claims[0] + ",null,leans", claims[1] + ",no difference: two-sided,leans for it"]) + "\n"
     )
-    page, text = " ".join(page_of(folder).text.split()), " ".join(terminal_report(folder).split())
+    page, text = " ".join(page_of(folder).text.split()), " ".join(terminal_report(folder, has_how=True).split())
     for shown in (page, text.replace("\u2212", "-")):
         assert "Leans for it." in shown
-        assert shown.count("How this was tested:") == 1
+        assert shown.count("p says how often an estimate at least this far") == 1
         assert "widened so that all of its family are right at once in 95 % of experiments (Bonferroni)." in shown
         assert "vote, accuracy, arithmetic: it lacks one." in shown
         assert "sparse +5.0 points [+0.2, +9.8]" in shown
+    brief = " ".join(terminal_report(folder).split())
+    assert "vote, accuracy, arithmetic: it lacks one." in brief
+    assert "p says" not in brief
 
 
 def test_a_replicate_that_one_cell_lacks_is_said(tmp_path: Path) -> None:

@@ -75,7 +75,9 @@ def test_a_metric_without_a_known_bound_says_what_is_assumed() -> None:
     claim = "input_tokens(a) < input_tokens(b)"
     found = row(table(*spent(50, 0.7), "input_tokens"), claim)
     assert found["verdict"] == "supported"
-    assert f"no bound of input_tokens is known: one more question of {MULTIPLE:g} times the mean" in found["note"]
+    assert (
+        f"no bound of input_tokens is known, so one question of more than {MULTIPLE:g} times the mean" in found["note"]
+    )
     found = row(table(*spent(50, 0.93), "input_tokens"), claim)
     assert (found["verdict"], found["p"] < 0.05) == ("undecided", True)
     assert "(8 times the mean) makes the estimate" in found["note"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
@@ -25,13 +26,11 @@ from cortexdsl.templates.templates import Templates
 QUESTION = Question("example", "What is 1+1?")
 _FORMATS = {"answer_format": "Answer: <a number>", "belief_format": "Belief: <a number for each answer>"}
 _WIDTH = 110
+LEGEND = "rows hear columns: # one turn, a digit so many, o only its own, ~ something else in its place, . nothing"
 
 
 def explain(method: Method, *, draws: str = "", templates: Templates | None = None) -> str:
     """Explain a method: its parts as YAML, and who hears whom in a debate without agreement.
-
-    Every turn has a number; `hears 0 2` are the earlier turns of others in its prompt, and `own 1` is the speaker's
-    own turn.
 
     Parameters
     ----------
@@ -46,8 +45,9 @@ def explain(method: Method, *, draws: str = "", templates: Templates | None = No
     text = yaml.safe_dump(values, sort_keys=False, default_flow_style=None, allow_unicode=True, width=_WIDTH)
     lines = [
         f"calls: {calls_of(debated)} at most" + why_fewer_calls(method),
-        "who hears whom (numbers are turns; replies are invented, so other replies may lead to other graphs)",
-        *listening_trace(method, debated, "  "),
+        "who hears whom, in a debate with invented replies (others may lead to other graphs)",
+        LEGEND,
+        *listening_picture(method, debated),
     ]
     return text + "\n".join(lines)
 
@@ -78,14 +78,42 @@ def rehearse_example(method: Method, templates: Templates | None = None) -> Deba
         return thread.submit(asyncio.run, work).result()
 
 
-def listening_trace(method: Method, debated: Debate, indent: str = "") -> Iterator[str]:
-    """Yield who heard which turns: one line a turn under its step, which names agents that are silent."""
+def listening_picture(method: Method, debated: Debate) -> Iterator[str]:
+    """Yield who hears whom: for each step a matrix with a row for each turn and a column for each agent."""
     heads = headings(debated.turns)
+    speakers = list(dict.fromkeys(turn.speaker for turn in debated.turns))
+    drawn: dict[tuple[str, ...], str] = {}
     for execution, group in groupby(debated.turns, key=lambda turn: turn.execution):
         turns = list(group)
-        yield f"{indent}{heads[execution]}{_silent(method, turns[0].step, turns)}"
-        for turn in turns:
-            yield f"{indent}  {turn.turn:>3} {_turn(turn, method.steps[turn.step].each)}"
+        head = f"{heads[execution]}{_silent(method, turns[0].step, turns)}"
+        if not any(turn.heard or turn.recalled or turn.placebos for turn in turns):
+            named = ", ".join(_row(turn, method) for turn in turns)
+            yield f"{head}: {named}, {'each ' * (len(turns) > 1)}alone"
+            continue
+        names = [f"{speakers.index(turn.speaker) + 1} {_row(turn, method)}" for turn in turns]
+        width = max(map(len, (heads[execution], *names)))
+        marks = (" ".join(_marks(turn, debated, speakers)) for turn in turns)
+        rows = tuple(f"  {name:<{width}}  {row}" for name, row in zip(names, marks, strict=True))
+        if rows in drawn:
+            yield f"{head}: as in {drawn[rows]}"
+            continue
+        drawn[rows] = heads[execution]
+        numbers = " ".join(f"{number % 10}" for number in range(1, len(speakers) + 1))
+        yield f"{head:<{width}}    {numbers}" if head == heads[execution] else f"{head}\n  {'':<{width}}  {numbers}"
+        yield from rows
+
+
+def _marks(turn: Turn, debated: Debate, speakers: Sequence[str]) -> Iterator[str]:
+    """Yield what a speaker hears of each agent, as a character."""
+    heard = Counter(debated.turns[number].speaker for number in turn.heard)
+    instead = {debated.turns[placebo.turn].speaker for placebo in turn.placebos}
+    for name in speakers:
+        if heard[name]:
+            yield "#" if heard[name] == 1 else f"{min(heard[name], 9)}"
+        elif name in instead:
+            yield "~"
+        else:
+            yield "o" if name == turn.speaker and turn.recalled else "."
 
 
 def _silent(method: Method, step: str, turns: Sequence[Turn]) -> str:
@@ -99,24 +127,10 @@ def _silent(method: Method, step: str, turns: Sequence[Turn]) -> str:
     return f" ({why}: {', '.join(names)})" if names else ""
 
 
-def _turn(turn: Turn, each: str) -> str:
-    parts = [turn.speaker]
-    if turn.about is not None:
-        parts.append(f"{'for' if each == 'listener' else 'about'} {turn.about}")
-    parts.append(f"hears {' '.join(map(str, turn.heard))}" if turn.heard else "hears nobody")
-    if turn.placebos:
-        parts.append(f"shown instead: {_instead(turn)}")
-    if turn.recalled:
-        parts.append(f"own {' '.join(map(str, turn.recalled))}")
-    return ", ".join(parts)
-
-
-def _instead(turn: Turn) -> str:
-    """Return what a prompt showed instead of turns: each kind of placebo with the turns that it replaced."""
-    kinds: dict[str, list[str]] = {}
-    for placebo in turn.placebos:
-        kinds.setdefault(placebo.kind, []).append(str(placebo.turn))
-    return ", ".join(f"{kind} for {' '.join(turns)}" for kind, turns in kinds.items())
+def _row(turn: Turn, method: Method) -> str:
+    if turn.about is None:
+        return turn.speaker
+    return f"{turn.speaker} {'for' if method.steps[turn.step].each == 'listener' else 'about'} {turn.about}"
 
 
 def why_fewer_calls(method: Method) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cortexdsl.claims.meaning import estimate_form
@@ -24,17 +23,15 @@ from cortexdsl.claims.values import (
     parts_of,
 )
 from cortexdsl.errors import SpecError
-from cortexdsl.numbers import THIN, Kind, counted, difference, estimate, interval, number, p_clause
+from cortexdsl.numbers import THIN, Kind, difference, estimate, interval, number, p_clause
 from cortexdsl.plan.persistence.ledger import Ledger
 from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.phrasing.ledger import runs_in_words
 from cortexdsl.report.phrasing.names import wording
-from cortexdsl.stats.inference.phrases import deciding_comparison
+from cortexdsl.stats.inference.phrases import deciding_comparison, is_detail
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
-_LEADS = {"supported": "the results support", "contradicted": "the results contradict"}
-_UNDECIDED = "it is undecided"
-_BRIEF = 3  # claims that fit into one sentence
+_LONG = 8  # words; a note of several claims that is as long is printed once for all of them
 _SIDE = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "about"}
 _THAN = {">": "higher", "<": "lower"}
 
@@ -45,9 +42,9 @@ class Answer:
 
     `words` is the claim as an English sentence; `runs` says in how many runs the verdict was this one (empty for a
     claim that was judged once); `estimate` is in the units of the claim; `finding` has estimate, p, and the interval
-    that belongs to this p (widened for all claims together if p is adjusted); `remarks` say on which side an undecided
-    estimate lies, how many questions would decide, and what else the test found. `is_exploratory`: not declared before
-    the run.
+    that belongs to this p (widened for all claims together if p is adjusted); `summary` says on which side an undecided
+    estimate lies and how many questions would decide; `notes` are clauses on what limits this verdict, `details` on how
+    its estimate is made up. `is_exploratory`: not declared before the run.
     """
 
     claim: str
@@ -57,8 +54,15 @@ class Answer:
     mark: str
     estimate: str
     finding: str
-    remarks: str
+    summary: str
+    notes: tuple[str, ...]
+    details: tuple[str, ...]
     is_exploratory: bool
+
+    @property
+    def remarks(self) -> str:
+        """The summary and the notes as sentences."""
+        return " ".join(_sentence(clause) for clause in (self.summary, *self.notes) if clause)
 
 
 def answer(row: ClaimRow, ledger: Ledger | None = None) -> Answer:
@@ -76,8 +80,41 @@ def answer(row: ClaimRow, ledger: Ledger | None = None) -> Answer:
     finding = ", ".join(filter(None, [estimated, p_clause(p, adjusted) if p is not None else ""]))
     runs = runs_in_words(ledger, row.claim, row.verdict) if ledger else ""
     mark = MARKS.get(row.verdict, "?")
-    remarks = _sentences("; ".join(filter(None, [row.leans, _needed(row), row.note])))
-    return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, remarks, row.exploratory)
+    summary = "; ".join(filter(None, [row.leans, _needed(row)]))
+    clauses = [part.strip().rstrip(".") for part in row.note.split("; ") if part.strip()]
+    notes = tuple(note for note in clauses if not is_detail(note))
+    details = tuple(note for note in clauses if is_detail(note))
+    return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, summary, notes, details, row.exploratory)
+
+
+def with_shared_notes(answers: Sequence[Answer]) -> tuple[list[Answer], list[str]]:
+    """Return claims without the long notes that several have, and each of these notes once, with its claims."""
+    places = _claims_by_note([said.notes for said in answers])
+    shared = {note: numbers for note, numbers in places.items() if len(numbers) > 1 and len(note.split()) >= _LONG}
+    own = [replace(said, notes=tuple(note for note in said.notes if note not in shared)) for said in answers]
+    return own, list(_of_claims(shared))
+
+
+def details_in_words(answers: Sequence[Answer]) -> list[str]:
+    """Say how the estimates of claims are made up, equal details once."""
+    if len(answers) == 1:
+        return list(map(_sentence, answers[0].details))
+    return list(_of_claims(_claims_by_note([said.details for said in answers])))
+
+
+def _claims_by_note(notes: Iterable[Iterable[str]]) -> dict[str, list[str]]:
+    """Return the numbers of the claims that have each note."""
+    places: dict[str, list[str]] = {}
+    for number_, own in enumerate(notes, 1):
+        for note in own:
+            places.setdefault(note, []).append(str(number_))
+    return places
+
+
+def _of_claims(places: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for note, numbers in places.items():
+        named = " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))
+        yield f"Claim{'s' * (len(numbers) > 1)} {named}: {note}."
 
 
 def population(text: str) -> str:
@@ -93,38 +130,8 @@ def population(text: str) -> str:
     )
 
 
-def _sentences(clauses: str) -> str:
-    """Write clauses, which semicolons part, as sentences."""
-    parts = (part.strip().rstrip(".") for part in clauses.split("; "))
-    return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts if part)
-
-
-def short_answer(answers: Sequence[Answer]) -> str:
-    """Return the answer of an experiment in one sentence; empty if it has no claims.
-
-    If there are more than three claims, the sentence gives their count and the first one.
-    """
-    if not answers:
-        return ""
-    shown = answers if len(answers) <= _BRIEF else answers[:1]
-    text = "; ".join(
-        f"{_LEADS.get(verdict, _UNDECIDED)} " + " and ".join(_briefly(one) for one in shown if one.verdict == verdict)
-        for verdict in dict.fromkeys(one.verdict for one in shown)
-    )
-    if len(answers) > _BRIEF:
-        counts = Counter(one.verdict for one in answers)
-        named = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        text = f"of {counted(len(answers), 'claim')} {named}; the first: {text}"
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _briefly(said: Answer) -> str:
-    """A claim as a clause, with its estimate."""
-    words = said.words.rstrip(".")
-    runs = said.runs.partition(" (")[0]
-    details = ", ".join(filter(None, [said.estimate, "exploratory" if said.is_exploratory else "", runs]))
-    link = "that" if said.verdict in _LEADS else "whether"
-    return f"{link} {words[:1].lower()}{words[1:]} ({details})"
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}."
 
 
 def adjusted_interval(row: ClaimRow) -> str:
@@ -284,6 +291,5 @@ def _needed(row: ClaimRow) -> str:
     if row.verdict != "undecided" or needed is None:
         return ""
     if needed > MOST_QUESTIONS:
-        return f"more than {number(MOST_QUESTIONS, 1)} {what} would be needed to decide an effect of the estimated size"
-    count = number(float(f"{needed:.2g}"), 1)
-    return f"about {count} {what} would decide an effect of the estimated size in 80{THIN}% of experiments"
+        return f"more than {number(MOST_QUESTIONS, 1)} {what} would be needed to decide it"
+    return f"about {number(float(f'{needed:.2g}'), 1)} {what} would decide it"

@@ -30,13 +30,17 @@ ORDINARY = f"the ordinary 95{THIN}% interval of one difference."
 _SHOWN = 3  # comparisons, or cells, that a sentence names
 RowType = TypeVar("RowType", ComparisonRow, OmnibusRow, RankRow)
 
+_EFFECTS = {
+    "d_z": "d: mean difference over its standard deviation across questions.",
+    "odds_ratio": "OR: questions won over questions lost.",
+}
 _EXPLORATORY = (
     "not declared before the first call as it now is. A comparison that is chosen after results exist finds a "
     "difference by chance more often than its p says."
 )
 TESTED = (
-    "How this was tested: paired by question, with replicates averaged first, and two-sided; p says how often an "
-    "estimate at least this far from the tested value would arise if that value were the truth."
+    "Paired by question, with replicates averaged first, and two-sided; p says how often an estimate at least this far "
+    "from the tested value would arise if that value were the truth."
 )
 
 
@@ -65,7 +69,7 @@ def families_in_words(data: ReportData) -> list[FamilyAnswer]:
             wording(metric).noun: "; ".join(
                 _found(row, is_marked=row.exploratory and not exploratory) for row in own if row.is_significant
             )
-            or "no difference is significant"
+            or "none"
             for metric, own in _by(shown, "metric").items()
         }
         said.append(FamilyAnswer(family, family_in_words(rows), found, exploratory))
@@ -98,10 +102,15 @@ def comparison_notes(rows: Sequence[ComparisonRow]) -> Iterator[str]:
         yield f"{which}: {note}."
 
 
-def table_notes(rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
-    """Say in the note of a family's table, which may stand alone, which interval is which; then its own notes."""
-    known = any(row.ci_low_simultaneous is not None for row in rows)
-    return (*([intervals([rows[0].correction])] if known else []), f"Alone: {ORDINARY}", *comparison_notes(rows))
+def table_terms(rows: Sequence[ComparisonRow]) -> Iterator[str]:
+    """Yield sentences on what stands in the tables of some comparisons: tests, marks, intervals, effects."""
+    yield f"Tests: {', '.join(dict.fromkeys(row.test.split(' (')[0] for row in rows))}, paired by question."
+    if any(row.is_significant for row in rows):
+        yield "*: significant after correction."
+    if any(row.ci_low_simultaneous is not None for row in rows):
+        yield intervals({row.correction for row in rows})
+    yield f"Alone: {ORDINARY}"
+    yield from dict.fromkeys(_EFFECTS[row.effect] for row in rows if row.effect in _EFFECTS)
 
 
 def _found(row: ComparisonRow, *, is_marked: bool) -> str:
@@ -140,7 +149,8 @@ def claims_decided(alpha: str, count: int, correction: str, *, is_anytime: bool 
     widened = "; beside an adjusted p it is widened for all claims together" if is_adjusted else ""
     return (
         f"A claim is supported or contradicted, by the side of its estimate, if {p} is at most {alpha}{looks}. Its "
-        f"95{THIN}% interval is about {LIKE_THESE}{widened}."
+        f"95{THIN}% interval is about {LIKE_THESE}{widened}. The number of questions that would decide a claim is for "
+        f"an effect of the estimated size, found in 80{THIN}% of experiments."
     )
 
 
@@ -186,14 +196,14 @@ class ComparisonWords:
         All questions of the table, whichever cells have them.
     reference : str
         The cell that the others are compared with.
-    claims_decided : str
-        How claims were decided; empty without claims.
+    tested : tuple of str
+        How claims and differences were tested, and the tests of all cells at once.
     pairing : tuple of str
         How logs were paired and what could not be paired; the replicates that some cells lack.
-    changes : mapping of str to Changes
-        The questions on which each cell differs from the reference, by the sentence that counts them.
-    tests : tuple of str
-        Groups of equals, the test of all cells at once, what missing answers could change.
+    changes : mapping of cell to Changes
+        The questions on which each cell differs from the reference.
+    findings : tuple of str
+        Groups of equals, what missing answers could change, the notes of comparisons.
     ranks : sequence of Ranks
     directions : tuple of str
         Which direction of a column is better.
@@ -201,10 +211,10 @@ class ComparisonWords:
 
     questions: Mapping[str, int]
     reference: str
-    claims_decided: str
+    tested: tuple[str, ...]
     pairing: tuple[str, ...]
     changes: Mapping[str, Changes]
-    tests: tuple[str, ...]
+    findings: tuple[str, ...]
     ranks: Sequence[Ranks]
     directions: tuple[str, ...]
 
@@ -214,11 +224,13 @@ class TestsOfAllCells:
     """Sentences of a report that go with the comparisons of pairs.
 
     `together` says for each family whether its cells differ at all; `bounds` whether missing and unreadable answers
-    could change a comparison (empty in older results); `ranks` has one entry a metric, the primary one first.
+    could change a comparison (empty in older results), and `could_change` that they could; `ranks` has one entry a
+    metric, the primary one first.
     """
 
     together: Mapping[str, str]
     bounds: str
+    could_change: bool
     ranks: Sequence[Ranks]
 
 
@@ -231,6 +243,7 @@ def read_tests_of_all_cells(folder: Path, alpha: float, primary: str | None) -> 
     return TestsOfAllCells(
         {family: all_cells_in_words(rows, alpha) for family, rows in tests.items()},
         bounds_in_words(bounds) if Path(layout.bounds).exists() else "",
+        any(row.changes for row in bounds),
         sorted(ranks_of(ranks), key=lambda one: one.metric != primary),
     )
 
@@ -267,6 +280,21 @@ def bounds_in_words(rows: Sequence[BoundRow]) -> str:
     named = [f"{row.cell} against {row.reference} ({wording(row.metric).noun}, {row.dataset})" for row in changed]
     more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
     return f"{counts} could change {counted(len(changed), 'comparison')}: {', '.join(named[:_SHOWN])}{more}."
+
+
+def changes_in_words(cell: str, reference: str, changes: Changes, *, named: int = 0) -> str:
+    """Say on how many questions a cell is higher, lower and equal, with the ids of so many of them each."""
+    parts = [_listed(word, ids, named) for word, ids in (("higher", changes.higher), ("lower", changes.lower))]
+    parts.append(f"equal on {changes.equal}")
+    if changes.left_out:
+        parts.append(f"not compared on {changes.left_out} that only one of them has")
+    return f"{cell} against {reference}, question by question: {', '.join(parts)}."
+
+
+def _listed(word: str, questions: Sequence[str], named: int) -> str:
+    more = ", ..." if len(questions) > named else ""
+    ids = f" ({', '.join(questions[:named])}{more})" if questions and named else ""
+    return f"{word} on {len(questions)}{ids}"
 
 
 def ranks_of(rows: Sequence[RankRow]) -> list[Ranks]:

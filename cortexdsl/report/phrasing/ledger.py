@@ -18,6 +18,7 @@ from cortexdsl.plan.persistence.ledger import ONLY_CLAIMS, Ledger, LedgerEntry
 from cortexdsl.plan.persistence.verification import versions_in_words
 
 SEALED = ("scores.csv", "hypotheses.csv")
+_UNCHANGED = "Nothing changed after the first call."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,12 @@ class History:
     said: tuple[str, ...] = ()
     notice: str = ""
     ledger: Ledger = field(default_factory=Ledger)
+
+    @property
+    def unchanged(self) -> str:
+        """The only sentence that a reader needs if everything is as it was declared; else empty."""
+        is_so = len(self.said) == 2 and self.said[-1] == _UNCHANGED
+        return "Declared before the first call, and not changed since." if is_so else ""
 
 
 def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
@@ -91,7 +98,7 @@ def history_in_words(ledger: Ledger, faults: Sequence[str]) -> Iterator[str]:
         for entry in late:
             yield f"After the first call: {change_of(entry, ledger)}."
         if not late:
-            yield "Nothing changed after the first call."
+            yield _UNCHANGED
     yield from (f"{lost}." for lost in ledger.lost_logs)
     yield from _runs(ledger.runs)
 

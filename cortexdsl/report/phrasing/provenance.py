@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,16 @@ from typing import Any
 from cortexdsl import __version__
 from cortexdsl.errors import SpecError
 from cortexdsl.language.inheritance import read_extended
-from cortexdsl.numbers import counted, number, p_value
+from cortexdsl.numbers import THIN, counted, number, p_value
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.phrasing.comparisons import claims_decided
+from cortexdsl.report.phrasing.claims import Answer, details_in_words
+from cortexdsl.report.phrasing.comparisons import (
+    TESTED,
+    TestsOfAllCells,
+    claims_decided,
+    intervals,
+    table_terms,
+)
 
 PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "scikit-posthocs", "pandas", "matplotlib")
 BUILT_IN = "builtin/"
@@ -59,6 +66,22 @@ def claims_decided_line(data: ReportData) -> str:
     return claims_decided(alpha, len(data.claims), correction, is_anytime=bool(stopping))
 
 
+def how_tested(
+    data: ReportData, answers: Sequence[Answer], tests: TestsOfAllCells, *, has_tables: bool = False
+) -> Iterator[str]:
+    """Yield how claims and differences were tested, and what the tables of differences have; nothing without tests."""
+    if data.claims or data.comparisons:
+        yield TESTED
+    if data.claims:
+        yield claims_decided_line(data)
+        yield from details_in_words(answers)
+    if data.comparisons:
+        yield from (
+            table_terms(data.comparisons) if has_tables else [intervals({row.correction for row in data.comparisons})]
+        )
+        yield tests.bounds
+
+
 def stopping_line(data: ReportData) -> str:
     """Say where an experiment that may stop early stopped, what that saved, and what then holds; else nothing."""
     look, rule = data.look, data.plan.get("stopping")
@@ -71,19 +94,18 @@ def stopping_line(data: ReportData) -> str:
     share = f"{100 * left / ((look['calls'] + left) or 1):.0f}"
     sentences = [
         f"The experiment {'stopped after' if asked < planned else 'used'} {asked:,} of {planned:,} questions, with "
-        f"{decided} of {count} decided; of the calls of all debates about {left:,} ({share} %) were not made."
+        f"{decided} of {count} decided; about {left:,} calls ({share}{THIN}%) were not made."
     ]
     if rule.get("rule") == "racing":
         most = max(look["asked"].values())
         dropped = [f"{cell} after {count:,}" for cell, count in look["asked"].items() if count < most]
         sentences.append(
-            f"Cells raced: {len(look['asked']) - len(dropped)} of {len(look['asked'])} cells were debated on all "
-            f"{most:,} questions; the comparisons of others ended earlier: {', '.join(dropped) or 'none'}. Cells "
-            "are compared on the questions that both were asked."
+            f"Cells raced: {len(look['asked']) - len(dropped)} of {len(look['asked'])} were debated on all {most:,} "
+            f"questions; dropped: {', '.join(dropped) or 'none'}. Cells are compared on the questions that both had."
         )
     sentences.append(
-        f"The verdicts on claims hold however often one looked (error {rule['alpha']:g}); all other p-values and "
-        "intervals take the number of questions as fixed, and are exploratory."
+        f"Only verdicts on claims allow for early stopping (error {rule['alpha']:g}); all other p-values and intervals "
+        "are exploratory."
     )
     return " ".join(sentences)
 

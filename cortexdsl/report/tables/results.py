@@ -16,7 +16,13 @@ from cortexdsl.records.links import find_link
 from cortexdsl.report.csv_rows import ClaimRow, ComparisonRow
 from cortexdsl.report.data import ReportData, value_column
 from cortexdsl.report.phrasing.claims import adjusted_interval, answer, population
-from cortexdsl.report.phrasing.comparisons import correction_in_words, is_exploratory, references, table_notes
+from cortexdsl.report.phrasing.comparisons import (
+    comparison_notes,
+    correction_in_words,
+    is_exploratory,
+    references,
+    table_terms,
+)
 from cortexdsl.report.phrasing.names import CellName, group_by_method, slug, wording
 from cortexdsl.report.tables.table import (
     Field,
@@ -42,10 +48,6 @@ _ABREAST = 4  # maximum of cells side by side, if cells are columns
 _FEW = 15  # with at most so many cells all are columns; with more, only those outside of grids
 _INTERVALS = f"with 95{THIN}% intervals about {LIKE_THESE}"
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
-_MEANINGS = {
-    "d_z": "d: mean difference over its standard deviation across questions.",
-    "odds_ratio": "OR: questions won over questions lost.",
-}
 _IDS = ("dataset", "cell", "replicate", "question_id")
 _GROUPS = {"": "one wording and team", "prompts": "wordings of prompts", "teams": "teams"}
 
@@ -254,11 +256,8 @@ def _family_table(data: ReportData, family: str, rows: Sequence[ComparisonRow]) 
         f"Family {family}{' (exploratory)' if is_whole else ''}: {found} of {len(rows)} differences from "
         f"{references(rows)} significant {correction_in_words(rows[0].correction)}."
     )
-    tests = dict.fromkeys(row.test.split(" (")[0] for row in rows)
-    stars = ("*: significant after correction.",) if found else ()
-    effects = dict.fromkeys(_MEANINGS[row.effect] for row in rows if row.effect in _MEANINGS)
-    notes = (f"Tests: {', '.join(tests)}, paired by question.", *stars, *table_notes(rows), *effects)
-    return tabulate(f"comparisons-{slug(family)}", caption, fields, rows, " ".join(notes))
+    note = " ".join((*table_terms(rows), *comparison_notes(rows)))
+    return tabulate(f"comparisons-{slug(family)}", caption, fields, rows, note)
 
 
 def claim_table(data: ReportData) -> Iterator[Table]:

@@ -6,10 +6,16 @@ makes sentences of them.
 
 from __future__ import annotations
 
+import re
+
 from cortexdsl.stats.inference.outcomes import UNTESTED
 
 ON_THESE = "; on these questions"
 NO_INTERACTION = "no interaction"
+_DETAILS = re.compile(
+    "(mean over datasets|supported only if it|holds only if every part|against .* decides|from .* decides|means "
+    "|change per |difference of differences|corrected for )"
+)
 ONE_FAILS = "at least one part does not hold, shown is "
 
 _FRACTIONS = (
@@ -21,6 +27,11 @@ _FRACTIONS = (
 def joined(*notes: str) -> str:
     """Join notes into one cell, without empty ones."""
     return "; ".join(filter(None, notes))
+
+
+def is_detail(note: str) -> bool:
+    """Return whether a note says how an estimate is made up; all others say how sure it is."""
+    return _DETAILS.match(note) is not None or _DECIDES in note
 
 
 def untested(test: str) -> str:
@@ -71,7 +82,8 @@ def deciding_comparison(note: str) -> str:
 def weakest_dataset(name: str, favoured: int, count: int, *, is_none: bool) -> str:
     """Write which dataset decides a claim about every dataset (or, with `is_none`, about none)."""
     what = "fails on every dataset" if is_none else "holds on every dataset"
-    return f"supported only if it {what}: {name} decides, and the estimate favours the claim on {favoured} of {count}"
+    decides = f"the dataset {name} decides, and the estimate favours the claim on {favoured} of {count}"
+    return f"supported only if it {what}: {decides}"
 
 
 def over_datasets(favoured: int, count: int) -> str:

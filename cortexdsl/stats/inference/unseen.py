@@ -234,7 +234,4 @@ def _assumed(extremes_: Sequence[Extreme]) -> str:
     if not extremes_:
         return ""
     metrics = " and ".join(dict.fromkeys(extreme.metric for extreme in extremes_))
-    return (
-        f"no bound of {metrics} is known: one more question of {MULTIPLE:g} times the mean would not turn this, but "
-        "rare larger values could"
-    )
+    return f"no bound of {metrics} is known, so one question of more than {MULTIPLE:g} times the mean could turn this"
