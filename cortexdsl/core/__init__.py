@@ -33,7 +33,18 @@ from cortexdsl.core.costs import (
     in_stage,
     of_step,
 )
-from cortexdsl.core.debates import Debate, Deferred, Graph, Measured, Placebo, ProbeCall, RoleChoice, Turn, belief_of
+from cortexdsl.core.debates import (
+    Debate,
+    Deferred,
+    Graph,
+    Measured,
+    Placebo,
+    ProbeCall,
+    RoleChoice,
+    Stop,
+    Turn,
+    belief_of,
+)
 from cortexdsl.core.experiment import (
     FALSE_DISCOVERY,
     Cell,

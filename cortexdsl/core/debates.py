@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from cortexdsl.core.agents import Agent, Model
 from cortexdsl.core.confidence import ConfidenceSource, DebateSource
 from cortexdsl.core.protocol import PlaceboKind, Reads
 from cortexdsl.core.types import EMPTY, Bools, Floats
+
+Stop: TypeAlias = Literal["consensus", "agreed", "condition", "rounds"]
+"""What ended a debate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +264,7 @@ class Debate:
     votes: Mapping[str, float]
     was_tied: bool
     rounds: int
-    stop: Literal["consensus", "agreed", "condition", "rounds"]
+    stop: Stop
     images: tuple[str, ...] = ()
     choices: tuple[RoleChoice, ...] = ()
     wording: int = 0

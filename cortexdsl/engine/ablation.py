@@ -107,7 +107,7 @@ def _reasons(method: Method, ablation: Ablation) -> Iterator[Reason]:
         yield f"the answer of the debate is that of {method.decide.role} in step {silent}", "leave out another"
     for name, names in sorted(_schedule_names(method)):
         if name in OF_STEPS and is_lost(OF_STEPS[name], names=names):
-            what = "a loop ends at the verdict of" if name == "agreed" else f"{name} is computed from"
+            what = "a loop ends at the verdict of" if name == "approved" else f"{name} is computed from"
             yield f"{what} step {silent}", "leave out another"
     for step in spoken:
         yield from _lost_in_step(method, step, is_lost, silent)

@@ -241,10 +241,8 @@ def vote_weights(method: Method, turns: Sequence[Turn], answers: Sequence[Turn],
 def _answer_values(answers: Sequence[Turn], keys: Collection[str]) -> dict[str, Floats]:
     """Compute the names that belong to an answer. Only the last of several draws in a round has neighbours."""
     by_author: dict[str, dict[int, Turn]] = defaultdict(dict)
-    authors: dict[str | None, set[str]] = defaultdict(set)
     for turn in answers:
         by_author[turn.speaker][turn.execution] = turn
-        authors[turn.answer].add(turn.speaker)
     before: dict[int, Turn] = {}
     after: dict[int, Turn] = {}
     for given in by_author.values():
@@ -266,10 +264,8 @@ def _answer_values(answers: Sequence[Turn], keys: Collection[str]) -> dict[str, 
         **{key: [value(turn, key) for turn in answers] for key in keys if split_key(key)[0] in HAVE_EARLIER["vote"]},
         "round": [turn.round for turn in answers],
         "last": [turn.execution == ends[turn.speaker] for turn in answers],
-        "changed": [differs(turn, before) for turn in answers],
-        "dropped": [differs(turn, after) for turn in answers],
+        "abandoned": [differs(turn, after) for turn in answers],
         "confidence": [turn.confidence or 0.0 for turn in answers],
-        "authors": [len(authors[turn.answer]) for turn in answers],
     }
     return {name: np.array(numbers, dtype=float) for name, numbers in values.items()}
 

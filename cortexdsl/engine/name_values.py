@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -156,7 +155,9 @@ async def edge_factors(now: Snapshot, keys: frozenset[str]) -> dict[str, Floats]
     factors["self_orientation"] = formulas.self_orientation(participation, max(0, now.state.round - 1), counted)
     for key in sorted(keys):
         inner = earlier_key(key)
-        if inner is not None and split_key(key)[0] not in OF_DEBATE:
+        if inner == "weight":
+            factors[key] = _earlier_weights(now)
+        elif inner is not None and split_key(key)[0] not in OF_DEBATE:
             factors[key] = await _earlier_values(now, inner)
     return factors
 
@@ -197,7 +198,7 @@ def debate_values(now: Snapshot, keys: frozenset[str]) -> dict[str, float]:
     for key in keys:
         name, steps = split_key(key)
         inner = earlier_key(key)
-        if name == "agreed" and inner is None:
+        if name == "approved" and inner is None:
             values[key] = float(now.state.is_agreed(steps))
         elif name in OF_DEBATE and inner is not None:
             past = now.before(now.state.rounds[-1]) if now.state.round > 1 else now
@@ -238,14 +239,10 @@ def _support(now: Snapshot) -> Floats:
     return np.array([0.0 if answer is None else counts[answer] / len(answers) for answer in answers])
 
 
-def _constancy(now: Snapshot, name: str) -> float:
+def _stability(now: Snapshot, name: str) -> float:
     answers = now.state.answer_history(name)
     counts = Counter(turn.answer for turn in answers if turn.answer is not None)
     return max(counts.values(), default=0) / len(answers) if answers else 0.0
-
-
-def _changes(answers: Sequence[Turn]) -> int:
-    return sum(one.answer != other.answer for one, other in pairwise(answers))
 
 
 def _differs(now: Snapshot) -> Floats:
@@ -279,7 +276,7 @@ def _same_group(now: Snapshot, speaker: str, listener: str) -> float:
     return float(any(speaker in group and listener in group for group in now.groups))
 
 
-def _previous(now: Snapshot) -> Floats:
+def _earlier_weights(now: Snapshot) -> Floats:
     """Return each edge's weight in the last execution of the step in which it had one; 1 before."""
     place = {name: k for k, name in enumerate(now.names)}
     weights = np.ones((len(place), len(place)))
@@ -292,13 +289,13 @@ def _previous(now: Snapshot) -> Floats:
     return weights
 
 
-def _chance(now: Snapshot) -> Floats:
+def _random(now: Snapshot) -> Floats:
     generator = now.chance()
     draws = {name: generator.random() for name in now.state.debaters}  # of all, so that none depends on who has left
     return np.array([draws[name] for name in now.names])
 
 
-def _peer_score(now: Snapshot, name: str, steps: Steps) -> float:
+def _mean_score(now: Snapshot, name: str, steps: Steps) -> float:
     reviews = [turn for turn in now.state.turns if turn.reads == "review" and turn.about == name]
     return mean_score(current_remarks(reviews, now.state.turns_of(name), steps))
 
@@ -323,21 +320,18 @@ def _score(now: Snapshot, speaker: str, listener: str, steps: Steps) -> float:
 _VALUES: Mapping[str, Callable[[Snapshot], Floats]] = {
     "confidence": _confidence,
     "support": _support,
-    "constancy": _per_agent(_constancy),
-    "changes": _per_agent(lambda now, name: _changes(now.state.answer_history(name))),
-    "changed": _per_agent(lambda now, name: _changes(now.state.answer_history(name)[-2:])),
+    "stability": _per_agent(_stability),
     "answer": _answer,
-    "place": lambda now: np.arange(1.0, len(now.names) + 1),
+    "position": lambda now: np.arange(1.0, len(now.names) + 1),
     "differs": _differs,
     "belief": _belief,
     "same_group": _per_pair(_same_group),
-    "previous": _previous,
-    "chance": _chance,
+    "random": _random,
 }
 """Each is computed only if an expression names it."""
 
 _STEP_VALUES: Mapping[str, Callable[[Snapshot, Steps], Floats]] = {
-    "peer_score": lambda now, steps: _per_agent(lambda now, name: _peer_score(now, name, steps))(now),
+    "mean_score": lambda now, steps: _per_agent(lambda now, name: _mean_score(now, name, steps))(now),
     "chosen": lambda now, steps: _per_agent(lambda now, name: _chosen(now, name, steps))(now),
     "score": lambda now, steps: _per_pair(lambda now, speaker, listener: _score(now, speaker, listener, steps))(now),
 }

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal
 
 from cortexdsl.core import (
     AS_WRITTEN,
@@ -39,6 +38,7 @@ from cortexdsl.core import (
     SchedulePart,
     Sparse,
     Step,
+    Stop,
     Turn,
 )
 from cortexdsl.engine.ablation import without_agents, without_edges, without_heard
@@ -104,6 +104,10 @@ async def run_debate(
     return await _Run(method, question, ports, seed, replicate, given, ablation).whole()
 
 
+_STOPS: Mapping[str, Stop] = {"consensus": "consensus", "approved": "agreed"}
+"""What a record says of the conditions that are one word."""
+
+
 class _Enough(Exception):  # noqa: N818 - not an error
     """Ends a debate if no later turn is needed."""
 
@@ -144,7 +148,7 @@ class _Run:
             if any(step.placebo != "none" for step in method.steps.values())
             else None
         )  # fmt: skip
-        self.stop: Literal["consensus", "agreed", "condition", "rounds"] = "rounds"
+        self.stop: Stop = "rounds"
 
     async def whole(self) -> Debate:
         await self._run(self.method.schedule)
@@ -244,7 +248,7 @@ class _Run:
         now = self._snapshot(self.method_after_removal, "condition", *self._now())
         is_met = await condition_holds(now, condition)
         if is_met:
-            self.stop = condition if condition in ("consensus", "agreed") else "condition"  # type: ignore[assignment]
+            self.stop = _STOPS.get(condition, "condition")
         return is_met
 
     async def _fill_role(self, rule: Choose) -> None:

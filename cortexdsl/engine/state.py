@@ -292,7 +292,7 @@ def _turn_value(turn: Turn, name: str, steps: Collection[str], state: DebateStat
     if name == "confidence":
         return turn.confidence or 0.0
     remarks = _remarks_on(turn, OF_STEPS[name], steps, state)
-    if name == "peer_score":
+    if name == "mean_score":
         return mean_score([remark for remark in remarks if remark.about == turn.speaker])
     if name == "chosen":
         return share_naming(remarks, state.turns, turn.speaker, turn)

@@ -214,7 +214,7 @@ def _check_answers(tree: ast.expr) -> None:
 
 
 def _value_names(node: ast.AST) -> Iterator[ast.Name]:
-    """Yield the names of values; the names of steps in `peer_score(STEP)` and of numbers in `given(NAME)` are none."""
+    """Yield the names of values; the names of steps in `mean_score(STEP)` and of numbers in `given(NAME)` are none."""
     match node:
         case ast.Name():
             yield node

@@ -18,19 +18,17 @@ OF_AGENT: Mapping[str, str] = {
     "credibility": "1 / the loss that a scaling law predicts for its model",
     "reliability": "its mean recalibrated confidence so far",
     "confidence": "its last recalibrated confidence, 0 if it stated none",
-    "peer_score": "the mean score of the last reviews about it",
+    "mean_score": "the mean score of the last reviews about it",
     "participation": "how many kept edges it had so far",
     "self_orientation": "the largest possible participation minus its own",
     "support": "the share of the debaters whose last answer is its own; 0 if it is unreadable",
-    "constancy": "the share of its answers so far that are its most frequent one",
-    "changes": "how often its answer changed",
-    "changed": "whether its last answer is another than the one before",
+    "stability": "the share of its answers so far that are its most frequent one",
     "answer": "its last answer, which can be compared with other answers",
     "chosen": "the share of the latest choices that named it. Only choices in which it was a candidate count; "
     "1 if there are none",
     "given": "a number that the spec gives it: given(NAME)",
-    "place": "its place among the agents that debate now, from 1 to n_agents",
-    "chance": "a random number in [0, 1), drawn again each time that the expression is computed",
+    "position": "its position among the agents that debate now, from 1 to n_agents",
+    "random": "a random number in [0, 1), drawn again each time that the expression is computed",
 }
 OF_PAIR: Mapping[str, str] = {
     "similarity": "the mean similarity of their replies so far",
@@ -39,30 +37,27 @@ OF_PAIR: Mapping[str, str] = {
     "score": "the mean score of the listener's last reviews of the speaker, 0 if there is none",
     "belief": "the probability that the listener gives to the speaker's last answer; 0 if the listener states none",
     "same_group": "whether both are in the same group",
-    "previous": "the weight of this edge when this step was last spoken, 1 before",
 }
 OF_DEBATE: Mapping[str, str] = {
     "round": "the round to come",
     "n_agents": "how many agents debate now",
     "agreement": "the largest share of the debaters whose last answers are readable and equal",
     "consensus": "whether all debaters' last answers are readable and equal",
-    "agreed": 'whether each verdict of the last step with verdicts was "agree"',
+    "approved": 'whether each verdict of the last step with verdicts was "agree"',
 }
 OF_ANSWER: Mapping[str, str] = {
     "round": "the round of the answer, from 0",
     "last": "whether it is its author's last",
-    "changed": "whether its author's answer before was another",
     "answer": "the answer itself, which can be compared with other answers",
-    "dropped": "whether its author's next answer is different",
+    "abandoned": "whether its author's next answer is different",
     "confidence": "its recalibrated confidence, 0 if it stated none",
     "chosen": "the share of the latest choices that named it; 0 if there are none. "
     "Choices by agents that were not shown it do not count",
-    "authors": "how many debaters have given this answer in any round. Agents that left the debate do not count",
 }
 
 OF_TURN: Mapping[str, str] = {
-    "agreed": 'whether the turn was shown to agents that gave verdicts, and each of their latest verdicts was "agree"',
-    "peer_score": "the mean score of its speaker in the latest reviews by agents that were shown the turn; "
+    "approved": 'whether the turn was shown to agents that gave verdicts, and each of their latest ones was "agree"',
+    "mean_score": "the mean score of its speaker in the latest reviews by agents that were shown the turn; "
     "0 if there are none",
     "chosen": "the share of the latest choices that named its speaker or, if single turns were chosen, "
     "the turn itself; 1 if there are none",
@@ -71,7 +66,7 @@ OF_TURN: Mapping[str, str] = {
 }
 
 OF_STEPS: Mapping[str, Reads] = {
-    "chosen": "choice", "peer_score": "review", "score": "review", "agreed": "verdict",
+    "chosen": "choice", "mean_score": "review", "score": "review", "approved": "verdict",
 }  # fmt: skip
 """The names that are computed from what steps read, and from what; `chosen(rank)` uses one step only."""
 
@@ -79,31 +74,27 @@ GIVEN = "given"
 """The name of the numbers that the spec gives agents; it always says which: `given(trust)`."""
 
 FROM_ANSWERS = frozenset({
-    "reliability", "confidence", "support", "constancy", "changes", "changed", "similarity", "intimacy", "differs",
-    "belief", "agreement", "consensus", "answer",
+    "reliability", "confidence", "support", "stability", "similarity", "intimacy", "differs", "belief",
+    "agreement", "consensus", "answer",
 })  # fmt: skip
 """The names that have a value only after a debater has answered."""
 
 ANSWER = "answer"
 """The name of answers: they are texts, so that they can be equal or not, and nothing else."""
 
-ALIASES: Mapping[str, str] = {"changed": "answer != before(answer)", "previous": "before(weight)"}
-"""Names of earlier versions of the language that are still read, and what they mean."""
-
-_EARLIER = (FROM_ANSWERS | OF_STEPS.keys()) - ALIASES.keys()
+_EARLIER = FROM_ANSWERS | OF_STEPS.keys()
 HAVE_EARLIER: Mapping[ExpressionPlace, frozenset[str]] = {
     "weight": _EARLIER | {"weight"}, "choice": _EARLIER, "condition": _EARLIER,
     "vote": frozenset({ANSWER, "confidence"}), "turn": frozenset(),
 }  # fmt: skip
 """The names that have an earlier value, by place. The weight of an edge is a name only there: `before(weight)`."""
 
-_EDGES = frozenset({"previous"})
-_OF_EDGES_SO_FAR = frozenset({"participation", "self_orientation", "chance", "place"})
+_OF_EDGES_SO_FAR = frozenset({"participation", "self_orientation", "random", "position"})
 
 NAMES: Mapping[ExpressionPlace, tuple[str, ...]] = {
     "weight": (*OF_AGENT, *OF_PAIR, *OF_DEBATE),
-    "choice": (*OF_AGENT, *(name for name in OF_PAIR if name not in _EDGES), *OF_DEBATE),
-    "condition": (*OF_AGENT, *(name for name in OF_PAIR if name not in _EDGES), *OF_DEBATE),
+    "choice": (*OF_AGENT, *OF_PAIR, *OF_DEBATE),
+    "condition": (*OF_AGENT, *OF_PAIR, *OF_DEBATE),
     "turn": tuple(OF_TURN),
     "vote": tuple(
         dict.fromkeys((*OF_ANSWER, *(name for name in OF_AGENT if name not in _OF_EDGES_SO_FAR), "n_agents"))
@@ -113,12 +104,12 @@ NAMES: Mapping[ExpressionPlace, tuple[str, ...]] = {
 there."""
 
 SHARES = frozenset({
-    "reliability", "confidence", "peer_score", "support", "constancy", "changed", "chosen", "similarity", "intimacy",
-    "differs", "score", "belief", "agreement", "consensus", "agreed", "last", "dropped",
+    "reliability", "confidence", "mean_score", "support", "stability", "chosen", "similarity", "intimacy",
+    "differs", "score", "belief", "agreement", "consensus", "approved", "last", "abandoned",
 })  # fmt: skip
 """The names whose values may be exactly 0 (also if nothing was stated or readable) and exactly 1."""
 
-COUNTS = frozenset({"participation", "self_orientation", "changes"})
+COUNTS = frozenset({"participation", "self_orientation"})
 """The names whose values may be exactly 0: they count what happened."""
 
 _AGENTS = 4
@@ -138,5 +129,6 @@ def sample_values(place: ExpressionPlace, value: float) -> Mapping[str, Any]:
     if place in ("vote", "turn"):
         return {name: around(_AGENTS) for name in NAMES[place]}
     column = (1, _AGENTS) if place == "choice" else (_AGENTS, 1)
-    shapes = dict.fromkeys(OF_AGENT, column) | dict.fromkeys(OF_PAIR, (_AGENTS, _AGENTS))
-    return {name: around(*shapes[name]) if name in shapes else float(around()) for name in NAMES[place]}
+    shapes = dict.fromkeys(OF_AGENT, column) | dict.fromkeys((*OF_PAIR, "weight"), (_AGENTS, _AGENTS))
+    names = dict.fromkeys((*NAMES[place], *HAVE_EARLIER[place]))
+    return {name: around(*shapes[name]) if name in shapes else float(around()) for name in names}

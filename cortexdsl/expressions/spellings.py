@@ -1,42 +1,55 @@
-"""Two spellings of the same expression: as the language documents it, and as methods keep it.
+"""Expressions as digests and records write them: with the names of version 0.2.0.
 
-`before(weight)` and `answer != before(answer)` replaced the names `previous` and `changed`. Methods keep the old names,
-so that the digests and records of finished experiments stay the same.
+So a name of the language can change, and finished experiments stay finished.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Mapping
 
-from cortexdsl.expressions.evaluation import parse
-from cortexdsl.expressions.names import ALIASES
+from cortexdsl.expressions.names import GIVEN, OF_STEPS
 
-_OLD = {ast.dump(ast.parse(new, mode="eval").body): old for old, new in ALIASES.items()}
-_NEW = {old: ast.parse(new, mode="eval").body for old, new in ALIASES.items()}
+FORMER: Mapping[str, str] = {
+    "abandoned": "dropped", "approved": "agreed", "mean_score": "peer_score", "position": "place", "random": "chance",
+    "stability": "constancy",
+}  # fmt: skip
+"""Names, each with the name that it had in version 0.2.0."""
+FORMER_PARTS: Mapping[str, str] = {"answer != before(answer)": "changed", "before(weight)": "previous"}
+"""Parts of expressions, each with the name that it had in version 0.2.0."""
+
+_CURRENT = {former: name for name, former in FORMER.items()}
+_NAMES_OF_PARTS = {ast.dump(ast.parse(part, mode="eval").body): name for part, name in FORMER_PARTS.items()}
+_WITH_ARGUMENTS = {*OF_STEPS, *(FORMER.get(name, name) for name in OF_STEPS), GIVEN}
+_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_WITH_ARGUMENTS))})\s*\([^()]*\)|[A-Za-z_]\w*")
 
 
-class _ToOld(ast.NodeTransformer):
+class _ToRecorded(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
-        old = _OLD.get(ast.dump(node))
-        return self.generic_visit(node) if old is None else ast.Name(old, ast.Load())
+        name = _NAMES_OF_PARTS.get(ast.dump(node))
+        return self.generic_visit(node) if name is None else ast.Name(name, ast.Load())
 
 
-class _ToNew(ast.NodeTransformer):
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return _NEW.get(node.id, node)
+def as_recorded(text: str) -> str:
+    """Return a valid expression, or a key of one, with the names of version 0.2.0; the rest stays, to the byte."""
+    if "before" in text:
+        tree = ast.parse(text.strip(), mode="eval")
+        before, named = ast.dump(tree), _ToRecorded().visit(tree)
+        text = text if ast.dump(named) == before else ast.unparse(named)
+    return _renamed(text, FORMER)
 
 
-def as_kept(text: str) -> str:
-    """Return a valid expression as methods keep it; a text without an earlier value stays as it is, to the byte."""
-    if "before" not in text:
-        return text
-    tree = ast.parse(text.strip(), mode="eval")
-    before, kept = ast.dump(tree), _ToOld().visit(tree)
-    return text if ast.dump(kept) == before else ast.unparse(kept)
+def from_record(key: str) -> str:
+    """Return an expression, or a key of one, with the names of today."""
+    return next((part for part, name in FORMER_PARTS.items() if name == key), None) or _renamed(key, _CURRENT)
 
 
-def as_documented(text: str) -> str:
-    """Return a valid expression without names of earlier versions of the language."""
-    if not parse(text).names & ALIASES.keys():
-        return text
-    return ast.unparse(_ToNew().visit(ast.parse(text.strip(), mode="eval")))
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """Return an expression with other names; the names of steps and numbers in parentheses stay."""
+
+    def renamed(match: re.Match[str]) -> str:
+        head = match[0].partition("(")[0].rstrip()
+        return names.get(head, head) + match[0][len(head) :]
+
+    return _WORD.sub(renamed, text)

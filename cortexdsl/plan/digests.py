@@ -48,6 +48,7 @@ from cortexdsl.core import (
 )  # fmt: skip
 from cortexdsl.engine.methods import expressions_of, pool_sources, principal_roles, scheduled_choices, stages_of
 from cortexdsl.expressions.evaluation import parse
+from cortexdsl.expressions.spellings import as_recorded
 from cortexdsl.plan.models import tool_sources
 from cortexdsl.plan.parts import Judging, Whatif
 from cortexdsl.plan.shards import Shard
@@ -68,6 +69,8 @@ class Coverage:
     later : str
         Fields that were added later: with their default value a digest stays as it was. Words of the language
         (`cortexdsl.core.types.word`) that are named nowhere are of this kind.
+    expressions : str
+        Fields that are expressions: digests have the names of version 0.2.0.
     never : str
         Fields that no result depends on: prices, access, patience, assumptions of the estimate.
     former : mapping
@@ -77,6 +80,7 @@ class Coverage:
     name: str
     always: str = ""
     later: str = ""
+    expressions: str = ""
     never: str = ""
     former: Mapping[str, Any] = field(default_factory=dict)
 
@@ -84,9 +88,9 @@ class Coverage:
 COVERED: Mapping[type, Coverage] = {
     Agent: Coverage("Agent", "name model persona", later="given"),
     Bin: Coverage("Bin", "low high value low_open high_closed"),
-    Choose: Coverage("Choose", "role source weight keep", later="order"),
+    Choose: Coverage("Choose", "role source weight keep", later="order", expressions="weight"),
     DebateConfidence: Coverage("DebateConfidence", "source", former={"verifier": None, "prompt": ""}),
-    Decide: Coverage("Decide", "rule role fallback", later="weight otherwise share"),
+    Decide: Coverage("Decide", "rule role fallback", later="weight otherwise share", expressions="weight"),
     Defer: Coverage("Defer", "below to method"),
     Edges: Coverage("Edges", "pairs"),
     Everyone: Coverage("Everyone"),
@@ -115,18 +119,18 @@ COVERED: Mapping[type, Coverage] = {
     OfRole: Coverage("OfRole", "roles"),
     Price: Coverage("Price", "input output cached cache_write cache_write_1h"),
     RandomEdges: Coverage("RandomEdges", "p"),
-    Repeat: Coverage("Repeat", "times body until unless"),
+    Repeat: Coverage("Repeat", "times body until unless", expressions="until unless"),
     Ring: Coverage("Ring", "reach"),
     Self: Coverage("Self"),
     Shard: Coverage("Shard", "replicate number first end"),
-    Sparse: Coverage("Sparse", "weight keep", later="within"),
+    Sparse: Coverage("Sparse", "weight keep", later="within", expressions="weight"),
     Step: Coverage(
         "Step",
         "name role prompt hears tells own material order each draws reads",
         later="by_agent beside by_role said of model sampling chooses placebo variants",
     ),
     StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),
-    TurnFilter: Coverage("Told", "steps about_me last", later="where"),
+    TurnFilter: Coverage("Told", "steps about_me last", later="where", expressions="where"),
     Whatif: Coverage("Whatif", "cell without", former={"coalitions": None}),
     Ablation: Coverage("Without", "agents edges rounds steps"),
 }
@@ -152,7 +156,7 @@ def _plain(value: Any) -> Any:
     for name, attribute, absent in _covered_fields(value.__class__):
         inner = getattr(value, attribute)
         if inner not in absent:
-            values[name] = _plain(inner)
+            values[name] = as_recorded(inner) if name in coverage.expressions.split() else _plain(inner)
     return [coverage.name, values | {**coverage.former}]
 
 
@@ -242,7 +246,7 @@ def templates_of(method: Method) -> list[str]:
 def _changed_meanings(method: Method) -> tuple[str, ...]:
     """Name the expressions whose meaning changed for this method since earlier versions.
 
-    `place` now counts the agents that still debate. It used to keep the gaps of agents that a choice had removed.
+    `position` now counts the agents that still debate. It used to keep the gaps of agents that a choice had removed.
     """
     may_leave = any(choice.role in principal_roles(method) for choice in scheduled_choices(method.schedule))
-    return ("place",) if may_leave and any("place" in parse(text).names for text in expressions_of(method)) else ()
+    return ("place",) if may_leave and any("position" in parse(text).names for text in expressions_of(method)) else ()

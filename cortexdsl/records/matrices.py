@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from cortexdsl.core import Bools, Floats
 from cortexdsl.errors import RecordError
+from cortexdsl.expressions.spellings import as_recorded, from_record
 from cortexdsl.typed_json import Codec, FieldError, mapping, number, read_at, refuse, sequence, text
 
 LARGEST_LIST = 1024  # entries, those of 32 agents
@@ -71,6 +72,7 @@ def flags_to_json(values: Bools) -> Any:
 
 def factors_to_json(factors: Mapping[str, Floats]) -> dict[str, Any]:
     """Return arrays by name; a large array that is 1 minus another one is written as its complement."""
+    factors = {as_recorded(name): array for name, array in factors.items()}
     values: dict[str, Any] = {}
     for name in sorted(factors):
         array = np.asarray(factors[name])
@@ -119,7 +121,7 @@ def factors_from_json(value: Any) -> dict[str, Floats]:
     for name, of in listed.items():
         if isinstance(of, str) and isinstance(listed.get(of, ""), str):
             raise FieldError(f"is the complement of {of!r}, which is not there").inside(name)
-    return {name: 1.0 - listed[of] if isinstance(of, str) else of for name, of in listed.items()}
+    return {from_record(name): 1.0 - listed[of] if isinstance(of, str) else of for name, of in listed.items()}
 
 
 def _factor_from_json(value: Any) -> Any:

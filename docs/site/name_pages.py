@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markdown_tables import table
 
-from cortexdsl.expressions.names import ALIASES, OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, OF_TURN
+from cortexdsl.expressions.names import OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, OF_TURN
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,6 @@ def name_page() -> str:
         "describe several things.",
     ]
     for group in GROUPS:
-        rows = ((f"`{name}`", meaning) for name, meaning in group.meanings.items() if name not in ALIASES)
+        rows = ((f"`{name}`", meaning) for name, meaning in group.meanings.items())
         parts += [f"## Names of {group.of}", group.opening, table(("name", "meaning"), rows)]
     return "\n\n".join(parts) + "\n"

@@ -93,7 +93,7 @@ def protocols_index() -> str:
         "- `schedule` has the order of the steps. `repeat` is a loop. `repeat: 0` is a loop that does "
         "not run with the default settings. `unless` skips a loop and `until` ends it, if a "
         "[condition](../language/protocol.md#the-schedule) is true. For example, `consensus` is true if the last "
-        'answers of all debaters are equal, and `agreed` if the latest verdicts are all "agree".\n'
+        'answers of all debaters are equal, and `approved` if the latest verdicts are all "agree".\n'
         "- `choose` decides during the debate which agents have a role. For example, `{choose: debater, where: "
         "chosen >= 0.5}` keeps the debaters that at least half of the latest choices named. "
         "[Names](keys/expressions.md) such as `chosen` and `differs` have a page of their own.\n"

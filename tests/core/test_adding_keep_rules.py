@@ -50,7 +50,7 @@ title: A rule of one's own
 dataset: {{name: arithmetic, size: 1}}
 models: {{solver: {{model: builtin/solver, skill: 0.5}}}}
 agents: [{{name: a, model: solver}}, {{name: b, model: solver}}, {{name: c, model: solver}}, {{name: d, model: solver}}]
-methods: {{sparse: {{protocol: cortexdebate, weight: place, rounds: 1, until: never}}}}
+methods: {{sparse: {{protocol: cortexdebate, weight: position, rounds: 1, until: never}}}}
 grid: {{sparse: {{keep: [{keep}]}}}}
 """
 USE = """

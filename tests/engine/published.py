@@ -102,7 +102,7 @@ def madke(n: int, rounds: int) -> Method:
         "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
         "conclude": {"role": "summarizer", "hears": OfRole(("debater",))},
     }
-    loop = Repeat(rounds - 1, ("select", "respond", "judge"), until="agreed", unless="agreed")
+    loop = Repeat(rounds - 1, ("select", "respond", "judge"), until="approved", unless="approved")
     role_agents = {"debater": team(n), "judge": "j", "summarizer": "s"}
     return method(steps, ["select", "speak", "judge", loop, "conclude"], role_agents, Decide("last", role="summarizer"))
 

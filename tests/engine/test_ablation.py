@@ -211,7 +211,7 @@ JUDGED = method(
         "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
         "conclude": {"role": "judge", "hears": OfRole(("debater",))},
     },
-    ["answer", Repeat(2, ("revise", "judge"), until="agreed"), "conclude"],
+    ["answer", Repeat(2, ("revise", "judge"), until="approved"), "conclude"],
     {"debater": "a b", "judge": "j"},
     Decide("last", "judge"),
 )
@@ -289,25 +289,25 @@ def weighed(weight: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("debate", "step", "why"),
     [
-        (of(some("peer_score"), "revise"), "review", "peer_score is computed from step review"),
+        (of(some("mean_score"), "revise"), "review", "mean_score is computed from step review"),
         (of(some("mean(score)"), "revise"), "review", "score is computed from step review"),
         (of(some("1 + chosen"), "revise"), "pick", "chosen is computed from step pick"),
         (of(Repeat(2, ("revise",), until="mean(chosen) > 1")), "pick", "chosen is computed from step pick"),
         (of(Repeat(2, ("revise",), unless="mean(chosen) > 1")), "pick", "chosen is computed from step pick"),
         (of(Repeat(2, (some("chosen"), "revise"))), "pick", "chosen is computed from step pick"),
         (of(decide=Decide("vote", weight="chosen")), "pick", "chosen is computed from step pick"),
-        (of(Repeat(2, ("revise",), until="agreed or round > 3")), "rule", "a loop ends at the verdict of step rule"),
-        (of(Repeat(2, ("revise",), unless="agreed")), "rule", "a loop ends at the verdict of step rule"),
-        (of("revise", steps=weighed("peer_score")), "review",
+        (of(Repeat(2, ("revise",), until="approved or round > 3")), "rule", "a loop ends at the verdict of step rule"),
+        (of(Repeat(2, ("revise",), unless="approved")), "rule", "a loop ends at the verdict of step rule"),
+        (of("revise", steps=weighed("mean_score")), "review",
          "the weights of step revise are computed from step review"),
         (of("revise", steps=weighed("chosen")), "pick", "the weights of step revise are computed from step pick"),
         (of("revise", steps=weighed("similarity"), similarity="asked"), "compare",
          "the weights of step revise are computed from step compare"),
         (of("revise", steps=weighed("intimacy"), similarity="asked"), "compare",
          "the weights of step revise are computed from step compare"),
-        (of("revise", steps=picked("agreed")), "rule", "step rule decides what step revise is told"),
+        (of("revise", steps=picked("approved")), "rule", "step rule decides what step revise is told"),
         (of("revise", steps=picked("chosen(pick) > 0.5")), "pick", "step pick decides what step revise is told"),
-        (of("revise", steps={"revise": {"own": TurnFilter(where="peer_score")}}), "review",
+        (of("revise", steps={"revise": {"own": TurnFilter(where="mean_score")}}), "review",
          "step review decides what step revise is told"),
         (of("conclude", decide=Decide("last", "judge")), "conclude",
          "the answer of the debate is that of judge in step conclude"),
@@ -340,7 +340,7 @@ def test_a_step_that_nothing_is_made_of_is_not(debate: Method, step: str) -> Non
 def test_what_is_read_beside_an_answer_is_read() -> None:
     """The judge rules beside concluding: its other verdicts can be left out, and the loop still ends."""
     both = {"conclude": {**STEPS["conclude"], "beside": ("verdict",)}}
-    loop = Repeat(2, ("revise", "conclude"), until="agreed")
+    loop = Repeat(2, ("revise", "conclude"), until="approved")
     assert why_needed(of(loop, steps=both), Ablation(steps=("rule",))) is None
     assert why_needed(of(loop, steps=both), Ablation(steps=("rule", "conclude"))) == (
         "a loop ends at the verdict of step rule, conclude",

@@ -166,7 +166,7 @@ def test_a_judge_reads_an_answer_and_a_verdict_at_once() -> None:
     }
     role_agents = {"pro": "a", "con": "b", "judge": "j"}
     of = method(
-        steps, [Repeat(3, ("open", "oppose", "judge"), until="agreed")], role_agents,
+        steps, [Repeat(3, ("open", "oppose", "judge"), until="approved")], role_agents,
         decide=Decide("last", "judge"), debaters=("pro", "con"),
     )  # fmt: skip
     said = {"judge:j2": "40|0.5|disagree|-", "judge:j4": "41|0.5|agree|-", "oppose:b1": "41|0.5"}
@@ -226,7 +226,7 @@ def test_the_last_two_times_and_all_of_them() -> None:
 
 # ---------------------------------------------------------------- who hears whom
 def test_a_relay_is_a_condition_on_places() -> None:
-    before = Sparse("(mine(place) - place) % n_agents == 1", MET)
+    before = Sparse("(mine(position) - position) % n_agents == 1", MET)
     stage = Stage()
     run(method({"answer": {}, "revise": {"hears": before}}, ["answer", "revise"], "a b c"), stage)
     assert stage.trace()[3:] == ["revise:a1 <- answer:c0", "revise:b1 <- answer:a0", "revise:c1 <- answer:b0"]
@@ -242,7 +242,7 @@ def test_only_another_answer_is_heard_and_the_record_says_so() -> None:
 
 def test_trust_learns_from_round_to_round() -> None:
     """Half of what it was and half of whether both agreed: b alone says 41, so 1/2 after one round, 1/4 after two."""
-    trust = Sparse("previous / 2 + (1 - differs) / 2", Keep("all"))
+    trust = Sparse("before(weight) / 2 + (1 - differs) / 2", Keep("all"))
     script = dict.fromkeys(("answer:b0", "revise:b1"), "41|0.5")
     of = method({"answer": {}, "revise": {"hears": trust}}, ["answer", Repeat(2, ("revise",))], "a b c")
     graphs = run(of, Stage(script)).graphs
@@ -260,7 +260,7 @@ def test_trust_learns_from_round_to_round() -> None:
         ("agreement >= 2 / 3", 1, "condition"),
         ("agreement >= 2 / 3 and round >= 3", 2, "condition"),  # the round to come: three have been
         ("agreement > 2 / 3", 3, "rounds"),
-        ("mean(changed) == 0", 1, "condition"),
+        ("mean(answer != before(answer)) == 0", 1, "condition"),
         ("consensus or round > 2", 2, "condition"),
         ("consensus", 3, "rounds"),
     ],
@@ -279,7 +279,7 @@ def test_a_vote_over_all_answers_of_all_rounds() -> None:
     Each divided by the round's number. a and c stay with 42 (20 + 20 / 2 each); b leaves 41 (20 - 25 / 2) for 42
     (30 / 2).
     """
-    weight = "(20 + 10 * changed) / (round + 1) - 25 * dropped / (round + 2)"
+    weight = "(20 + 10 * (answer != before(answer))) / (round + 1) - 25 * abandoned / (round + 2)"
     of = method(
         {"answer": {}, "revise": {"hears": Everyone()}}, ["answer", "revise"], decide=Decide("vote", weight=weight)
     )
@@ -293,8 +293,8 @@ def test_a_vote_over_all_answers_of_all_rounds() -> None:
     [
         ("last", {"42": 2.0, "41": 1.0}),  # a majority
         ("last * confidence", {"42": 1.0, "41": 0.9}),  # a weighted one
-        ("last * (1 + (constancy == 1) * support)", {"42": pytest.approx(2 + 4 / 3), "41": pytest.approx(1.0)}),
-        ("last * (changes > 0)", {"42": 0.0, "41": 1.0}),
+        ("last * (1 + (stability == 1) * support)", {"42": pytest.approx(2 + 4 / 3), "41": pytest.approx(1.0)}),
+        ("last * (stability < 1)", {"42": 0.0, "41": 1.0}),
     ],
 )
 def test_votes_that_have_names_are_expressions_too(weight: str, votes: dict[str, float]) -> None:
@@ -309,12 +309,14 @@ def test_votes_that_have_names_are_expressions_too(weight: str, votes: dict[str,
     ("weight", "votes"),
     [
         ("confidence", {"40": 0.7, "41": 0.5, "42": 0.9}),  # of each answer, nothing where none was stated
-        ("authors", {"40": 4.0, "41": 1.0, "42": 4.0}),  # 40 was given by c and, later, by a; 42 by a and b
         ("n_agents", {"40": 6.0, "41": 3.0, "42": 6.0}),
         ("round", {"40": 1.0, "41": 1.0, "42": 0.0}),
         ("last", {"40": 1.0, "41": 1.0, "42": 0.0}),
-        ("changed", {"40": 1.0, "41": 1.0, "42": 0.0}),  # c's second could not be read: another, and of no weight
-        ("dropped", {"40": 1.0, "41": 0.0, "42": 2.0}),
+        (
+            "answer != before(answer)",
+            {"40": 1.0, "41": 1.0, "42": 0.0},
+        ),  # c's second could not be read: another, and of no weight
+        ("abandoned", {"40": 1.0, "41": 0.0, "42": 2.0}),
     ],
 )
 def test_what_an_answer_of_two_rounds_weighs(weight: str, votes: dict[str, float]) -> None:
@@ -338,11 +340,12 @@ def test_of_several_draws_the_last_is_followed_by_the_next_round() -> None:
             return dataclasses.replace(reply, text=reply.text.replace("?", str(len(self.calls))))
 
     votes = {}
-    for weight in ("dropped", "changed", "last"):
+    changed = "answer != before(answer)"
+    for weight in ("abandoned", changed, "last"):
         steps = {"answer": {"draws": 2}, "revise": {"own": "latest"}}
         of = method(steps, ["answer", "revise"], "a", decide=Decide("vote", weight=weight))
         votes[weight] = dict(run(of, Draws({"answer:a0": "?|0.5", "revise:a1": "2|0.5"})).votes)
-    assert votes == {"dropped": {"1": 0, "2": 0}, "changed": {"1": 0, "2": 0}, "last": {"1": 0, "2": 1}}
+    assert votes == {"abandoned": {"1": 0, "2": 0}, changed: {"1": 0, "2": 0}, "last": {"1": 0, "2": 1}}
 
 
 def test_what_is_no_number_is_told() -> None:
@@ -354,12 +357,12 @@ def test_what_is_no_number_is_told() -> None:
         run(of, Stage({"revise:a1": "42|0.4"}))
     with pytest.raises(DebateError, match=r"^round 1: the condition '1 / \(round - 1\)' has no value$"):
         run(method({"answer": {}}, ["answer", Repeat(1, ("answer",), unless="1 / (round - 1)")]))
-    chosen = Choose("debater", "debater", "1 / (place - 1)", Keep("mean"))
+    chosen = Choose("debater", "debater", "1 / (position - 1)", Keep("mean"))
     with pytest.raises(
-        DebateError, match=r"^round 1: the weight of agent 'b' is not a finite number: 1 / \(place - 1\)"
+        DebateError, match=r"^round 1: the weight of agent 'b' is not a finite number: 1 / \(position - 1\)"
     ):
         run(method({"answer": {}}, ["answer", chosen], "d a b c"), ablation=Ablation(agents=("d", "a")))
-    by_place = Sparse("1 / max(2 - place, 0)", Keep("all"))
+    by_place = Sparse("1 / max(2 - position, 0)", Keep("all"))
     with pytest.raises(DebateError, match=r"^round 2: the weight of agent 'b' is not a finite number"):
         run(method({"answer": {}, "revise": {}, "end": {"hears": by_place}}, ["answer", "revise", "end"]))
 
@@ -382,8 +385,8 @@ def test_a_choice_among_nobody_chooses_nobody() -> None:
 
 def test_a_role_is_filled_by_those_of_another_who_still_debate() -> None:
     """a and c are unsure; a leaves: of the unsure c alone is a candidate."""
-    fill = Choose("unsure", "debater", "place != 2", MET)
-    leave = Choose("debater", "debater", "place > 1", MET)
+    fill = Choose("unsure", "debater", "position != 2", MET)
+    leave = Choose("debater", "debater", "position > 1", MET)
     again = Choose("unsure", "unsure", "1", Keep("all"))
     debate = run(method({"answer": {}, "revise": REVISE}, ["answer", fill, leave, again, "revise"], EVERYBODY))
     assert debate.choices[2].candidates == ("c",)
@@ -392,8 +395,8 @@ def test_a_role_is_filled_by_those_of_another_who_still_debate() -> None:
 
 def test_a_role_that_is_chosen_from_a_chosen_one_debates_too() -> None:
     """From all some, of these one: its answer makes a round."""
-    some = Choose("unsure", "debater", "place <= 2", MET)
-    one = Choose("least", "unsure", "place == 2", MET)
+    some = Choose("unsure", "debater", "position <= 2", MET)
+    one = Choose("least", "unsure", "position == 2", MET)
     steps = {"answer": {}, "revise": {"role": "least", "hears": Everyone()}}
     debate = run(method(steps, ["answer", some, one, "revise"], {**EVERYBODY, "least": "a"}))
     assert spoke(debate)[3:] == ["revise:b1"]
@@ -402,12 +405,12 @@ def test_a_role_that_is_chosen_from_a_chosen_one_debates_too() -> None:
 
 def test_some_who_weigh_what_belongs_to_pairs_have_a_column_each() -> None:
     """a and c of three listen: column by column whether b, who says 41, differs from them."""
-    some = Choose("unsure", "debater", "place != 2", MET)
-    steps = {"answer": {}, "revise": {"role": "unsure", "hears": Sparse("differs + place", Keep("all"))}}
+    some = Choose("unsure", "debater", "position != 2", MET)
+    steps = {"answer": {}, "revise": {"role": "unsure", "hears": Sparse("differs + position", Keep("all"))}}
     graph = run(method(steps, ["answer", some, "revise"], EVERYBODY), Stage({"answer:b0": "41|0.5"})).graphs[0]
     assert (graph.speakers, graph.listeners) == (("a", "b", "c"), ("a", "c"))
     assert graph.factors["differs"].tolist() == [[0, 0], [1, 1], [0, 0]]
-    assert graph.factors["place"].tolist() == [1, 2, 3]
+    assert graph.factors["position"].tolist() == [1, 2, 3]
     assert graph.weight == pytest.approx(np.array([[np.nan, 1], [3, 3], [3, np.nan]]), nan_ok=True)
 
 
@@ -429,8 +432,8 @@ def test_places_of_a_knockout_close_up_as_agents_leave() -> None:
     Worked by hand: a c e g are the first of their pairs, then a e, then a. If places kept their gaps, a and c would be
     1 and 3 and hear nobody.
     """
-    pairs = Sparse("floor((place - 1) / 2) == floor((mine(place) - 1) / 2)", Keep("above", 0.0))
-    first = Choose("debater", "debater", "place % 2 == 1", MET)
+    pairs = Sparse("floor((position - 1) / 2) == floor((mine(position) - 1) / 2)", Keep("above", 0.0))
+    first = Choose("debater", "debater", "position % 2 == 1", MET)
     steps = {"answer": {}, "meet": {"hears": pairs}}
     debate = run(method(steps, ["answer", Repeat(3, ("meet", first))], "a b c d e f g h"))
     assert [choice.chosen for choice in debate.choices] == [("a", "c", "e", "g"), ("a", "e"), ("a",)]

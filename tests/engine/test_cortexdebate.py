@@ -267,7 +267,7 @@ def peer_evaluation() -> Method:
     steps = {
         "answer": {},
         "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
-        "revise": {"hears": Sparse("peer_score", Keep("mean_of_all"))},
+        "revise": {"hears": Sparse("mean_score", Keep("mean_of_all"))},
     }
     return method(steps, ["answer", Repeat(1, ("review", "revise"))], recalibration=BINS)
 
@@ -286,7 +286,7 @@ def test_peer_evaluation_hears_those_above_the_mean_score() -> None:
         "review:b1>c": "-|-",
     }
     debate = run(peer_evaluation(), staged(script))
-    assert debate.graphs[1].factors["peer_score"] == pytest.approx([0.95, 0.6, 0.1])
+    assert debate.graphs[1].factors["mean_score"] == pytest.approx([0.95, 0.6, 0.1])
     assert debate.graphs[1].heard.tolist() == [[False, True, True], [True, False, True], [False, False, False]]
     assert debate.graphs[1].factors["participation"].tolist() == [0, 0, 0]  # reviews are no debate
 
@@ -303,7 +303,7 @@ def test_the_last_scores_of_a_peer_are_what_counts() -> None:
     words = {"answer": {}, "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
              "revise": {"hears": steps["revise"].hears}}  # fmt: skip
     debate = run(method(words, ["answer", Repeat(2, ("review", "revise"))], "a b", **settings), Stage(script))
-    sparse = [graph.factors["peer_score"].tolist() for graph in debate.graphs if "peer_score" in graph.factors]
+    sparse = [graph.factors["mean_score"].tolist() for graph in debate.graphs if "mean_score" in graph.factors]
     assert sparse == [[0.2, 1.0], [0.9, 0.5]]
 
 

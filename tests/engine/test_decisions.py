@@ -209,7 +209,7 @@ def test_the_first_and_the_last_voter_answer_in_the_last_round(rule: Any, expect
 def test_who_was_silent_votes_with_its_last_answer_and_others_with_theirs() -> None:
     """b alone speaks again: its 41 stands for its 42, and the openings of a and c stay."""
     steps = {**ENDS, "again": {"role": "some", "hears": Everyone()}}
-    one = Choose("some", "debater", "place == 2", Keep("above", 0))
+    one = Choose("some", "debater", "position == 2", Keep("above", 0))
     of = method(steps, ["answer", one, Repeat(2, ("again",))], {**ROLES, "some": "a"})
     assert run(of, Stage({"again:b2": "41|0.5"})).votes == {"42": 2.0, "41": 1.0}
 
@@ -227,16 +227,16 @@ def some(where: str) -> Choose:
     [
         ([], "3"),  # b and c have answered, c last
         ([some("n_agents > 9")], "1"),  # nobody plays the role: the first voter's answer
-        ([some("place == 2")], "2"),  # b plays it still
-        ([some("place == 1")], "1"),  # a has not answered in it
-        ([some("place == 1"), "guess"], "9"),
-        ([some("place == 1"), some("place == 3")], "3"),  # c is back in it
-        ([Choose("debater", "debater", "place < 3", Keep("above", 0))], "2"),  # c has left
+        ([some("position == 2")], "2"),  # b plays it still
+        ([some("position == 1")], "1"),  # a has not answered in it
+        ([some("position == 1"), "guess"], "9"),
+        ([some("position == 1"), some("position == 3")], "3"),  # c is back in it
+        ([Choose("debater", "debater", "position < 3", Keep("above", 0))], "2"),  # c has left
     ],
 )
 def test_the_last_answer_is_of_somebody_who_plays_the_role_still(then: list[Any], answer: str) -> None:
     """Voters answer 1 each; then b says 2 and c says 3 in the role."""
-    of = method(BY_SOME, ["answer", some("place > 1"), "guess", *then], {**ROLES, "some": "a b c"}, LAST_OF_SOME)
+    of = method(BY_SOME, ["answer", some("position > 1"), "guess", *then], {**ROLES, "some": "a b c"}, LAST_OF_SOME)
     script = {f"answer:{name}0": "1|0.5" for name in "abc"}
     debate = run(of, Stage({**script, "guess:b1": "2|0.5", "guess:c1": "3|0.5", "guess:a2": "9|0.5"}))
     assert debate.answer == answer

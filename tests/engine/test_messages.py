@@ -374,7 +374,7 @@ def test_a_reply_that_its_model_did_not_end_says_how_it_ended() -> None:
 
 def test_trust_is_a_share_of_what_is_positive() -> None:
     """Of weights 1 and -1 the first is all trust that there is; of -1 and -2 there is none to share."""
-    steps = {"answer": {}, "revise": {"hears": Sparse("2 - place", Keep("all"))}}
+    steps = {"answer": {}, "revise": {"hears": Sparse("2 - position", Keep("all"))}}
     seen = views(method(steps, ["answer", "revise"], "a b c d"))
     trust = {name: [turn["trust"] for turn in seen[f"revise:{name}1"]["heard"]] for name in "abc"}
     assert trust == {"a": [None, None, None], "b": [1.0, 0.0, 0.0], "c": [1.0, 0.0, 0.0]}

@@ -65,13 +65,13 @@ def silent(call: Call) -> Reply:
     ("name", "expected"),
     [
         *((name, [0.0] * 3) for name in (
-            "confidence", "reliability", "peer_score", "support", "constancy", "changes", "changed", "participation",
+            "confidence", "reliability", "mean_score", "support", "stability", "participation",
             "self_orientation", "mean(differs)", "mean(score)", "mean(same_group)", "mean(similarity)", "round",
-            "agreement", "consensus", "agreed",
+            "agreement", "consensus", "approved",
         )),
         ("chosen", [1.0] * 3),
         ("mean(intimacy)", [1.0] * 3),
-        ("place", [1.0, 2.0, 3.0]),
+        ("position", [1.0, 2.0, 3.0]),
         ("n_agents", [3.0] * 3),
     ],
 )  # fmt: skip
@@ -94,9 +94,7 @@ SAID = {
         ("confidence", [0.9, 0.5, 0.1]),
         ("reliability", [0.5, 0.65, 0.5]),  # (.2 + .4 + .9) / 3, (.8 + .5) / 2, (.9 + .1) / 2
         ("support", [2 / 3, 1 / 3, 2 / 3]),
-        ("constancy", [2 / 3, 2 / 3, 1 / 3]),  # 42 twice of three; 42 twice; 40 once, 42 once, once unreadable
-        ("changes", [1, 1, 2]),
-        ("changed", [0, 1, 1]),  # a changed a round earlier
+        ("stability", [2 / 3, 2 / 3, 1 / 3]),  # 42 twice of three; 42 twice; 40 once, 42 once, once unreadable
         ("mean(differs)", [0.5, 1.0, 0.5]),
         ("agreement", [2 / 3] * 3),
         ("round", [3] * 3),
@@ -113,26 +111,24 @@ def test_an_unreadable_answer_has_no_support_and_is_no_constancy() -> None:
     script = {"answer:b0": "-|-", "answer:c0": "-|-", "revise:b1": "-|-", "revise:c1": "42|-"}
     assert worth("support", ["answer"], script) == pytest.approx([1 / 3, 0, 0])
     assert worth("agreement", ["answer"], script) == pytest.approx([1 / 3] * 3)
-    assert worth("constancy", ["answer", "revise"], script) == [1.0, 0.0, 0.5]
+    assert worth("stability", ["answer", "revise"], script) == [1.0, 0.0, 0.5]
     assert worth("confidence", ["answer"], script) == [0.5, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("answers", [("40", "41"), ("41", "40"), ("40", "-")])
 def test_an_answer_that_changes_has_changed_whichever_stands_first_in_the_alphabet(answers: tuple[str, str]) -> None:
     script = {"answer:b0": f"{answers[0]}|0.5", "revise:b1": f"{answers[1]}|0.5"}
-    assert worth("changes", ["answer", "revise"], script) == [0, 1, 0]
-    assert worth("changed", ["answer", "revise"], script) == [0, 1, 0]
+    assert worth("answer != before(answer)", ["answer", "revise"], script) == [0, 1, 0]
     assert worth("mean(differs)", ["answer"], script) == [0.5, 1.0, 0.5]
 
 
 def test_who_was_silent_gave_no_other_answer() -> None:
     """a alone speaks again, and changes: the others have one answer each."""
-    one = Choose("some", "debater", "place == 1", Keep("above", 0))
+    one = Choose("some", "debater", "position == 1", Keep("above", 0))
     steps = {"reply": {"role": "some", "hears": Everyone()}}
     script = {"reply:a1": "41|0.5", "reply:a2": "41|0.7"}
     schedule: list[SchedulePart] = ["answer", one, Repeat(2, ("reply",))]
-    assert worth("constancy", schedule, script, steps) == pytest.approx([2 / 3, 1, 1])
-    assert worth("changes", schedule, script, steps) == [1, 0, 0]
+    assert worth("stability", schedule, script, steps) == pytest.approx([2 / 3, 1, 1])
     assert worth("confidence", schedule, script, steps) == [0.7, 0.5, 0.5]
     assert worth("support", schedule, script, steps) == pytest.approx([1 / 3, 2 / 3, 2 / 3])
 
@@ -145,7 +141,7 @@ def test_several_draws_of_a_round_are_one_answer_the_last() -> None:
 
     steps = {"answer": {"draws": 2}}
     script = {"answer:a0": "?|0.5", "revise:a1": "2|0.5"}
-    assert worth("changes", ["answer", "revise"], script, steps, Draws) == [0, 0, 0]
+    assert worth("answer != before(answer)", ["answer", "revise"], script, steps, Draws) == [0, 0, 0]
 
 
 # ---------------------------------------------------------------- reviews
@@ -176,13 +172,13 @@ def test_a_summary_about_an_agent_is_no_review_of_it() -> None:
     }
     script = {"review:b1>a": "x|0.2", "review:c1>a": "x|0.6"}
     script |= {f"{step}:j1>{name}": "x|0.9" for step in ("sum", "check") for name in "abc"}
-    assert worth("peer_score", ["answer", "review", "sum", "check"], script, steps) == pytest.approx([0.4, 0.5, 0.5])
+    assert worth("mean_score", ["answer", "review", "sum", "check"], script, steps) == pytest.approx([0.4, 0.5, 0.5])
     assert worth("mean(score)", ["answer", "review", "sum", "check"], script, steps)[1] == pytest.approx(0.35)
 
 
 def test_peers_that_say_no_score_leave_an_agent_none() -> None:
     script = {"review:b1>a": "x|-", "review:c1>a": "x|-"}
-    assert worth("peer_score", ["answer", "review"], script, REVIEW) == [0.0, 0.5, 0.5]
+    assert worth("mean_score", ["answer", "review"], script, REVIEW) == [0.0, 0.5, 0.5]
 
 
 # ---------------------------------------------------------------- choices
@@ -317,9 +313,9 @@ def test_choices_of_two_steps_about_one_answer_count_together(
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("peer_score", [0.45, 0.5, 0.5]),  # of a .2 and .6 by its peers, .3 and .7 by the same a second way
-        ("peer_score(review)", [0.4, 0.5, 0.5]),
-        ("peer_score(probe)", [0.5, 0.5, 0.5]),
+        ("mean_score", [0.45, 0.5, 0.5]),  # of a .2 and .6 by its peers, .3 and .7 by the same a second way
+        ("mean_score(review)", [0.4, 0.5, 0.5]),
+        ("mean_score(probe)", [0.5, 0.5, 0.5]),
         ("mean(score)", [0.5, 0.375, 0.575]),
         ("mean(score(review))", [0.5, 0.35, 0.55]),
     ],
@@ -337,7 +333,7 @@ def test_verdicts_of_one_step_are_asked_by_its_name() -> None:
         "check": {"role": "other", "hears": OfRole(("debater",)), "reads": "verdict"},
     }
     script = {"rule:j1": "disagree|-", "check:k1": "agree|-"}
-    names = ["agreed", "agreed(check)", "agreed(rule)", "agreed(rule, check)"]
+    names = ["approved", "approved(check)", "approved(rule)", "approved(rule, check)"]
     found = [worth(name, ["answer", "rule", "check"], script, steps)[0] for name in names]
     assert found == [1, 1, 0, 1]
 
@@ -354,8 +350,8 @@ def test_the_previous_weight_is_that_of_the_same_step() -> None:
     """`argue` adds one each time to a first 1; `settle`, in between, has tenfold of its own."""
     steps = {
         "answer": {},
-        "argue": {"hears": Sparse("previous + 1", ALL)},
-        "settle": {"hears": Sparse("previous * 10", ALL)},
+        "argue": {"hears": Sparse("before(weight) + 1", ALL)},
+        "settle": {"hears": Sparse("before(weight) * 10", ALL)},
         "talk": {"hears": Everyone()},
     }
     loop = Repeat(3, ("argue", "talk", "settle"))
@@ -366,7 +362,9 @@ def test_the_previous_weight_is_that_of_the_same_step() -> None:
 
 def test_an_edge_keeps_its_weight_while_its_speaker_is_silent() -> None:
     """a has nothing to say in round 1, so that its edges have no weight in round 2: in round 3 they go on from 2."""
-    of = method({"answer": {}, "revise": {"hears": Sparse("previous + 1", ALL)}}, ["answer", Repeat(3, ("revise",))])
+    of = method(
+        {"answer": {}, "revise": {"hears": Sparse("before(weight) + 1", ALL)}}, ["answer", Repeat(3, ("revise",))]
+    )
     weights = [weighed(graph) for graph in run(of, Stage({"revise:a1": silent})).graphs]
     assert [weight[0, 1] for weight in weights] == [2, pytest.approx(np.nan, nan_ok=True), 3]
     assert [weight[1, 2] for weight in weights] == [2, 3, 4]
@@ -374,8 +372,8 @@ def test_an_edge_keeps_its_weight_while_its_speaker_is_silent() -> None:
 
 def test_who_has_left_is_left_out_of_what_was_before() -> None:
     """b leaves after the first revision: a and c keep their edges' weight, their cosine and their participation."""
-    leave = Choose("debater", "debater", "place != 2", Keep("above", 0))
-    steps = {"answer": {}, "revise": {"hears": Sparse("previous + similarity + 0 * participation", ALL)}}
+    leave = Choose("debater", "debater", "position != 2", Keep("above", 0))
+    steps = {"answer": {}, "revise": {"hears": Sparse("before(weight) + similarity + 0 * participation", ALL)}}
     cosines = {("a", "b"): 0.5, ("a", "c"): 0.25, ("b", "c"): 0.75}
 
     def cosine(one: str, other: str) -> float:
@@ -392,7 +390,7 @@ def test_who_has_left_is_left_out_of_what_was_before() -> None:
 
 
 def test_a_number_drawn_for_an_agent_does_not_depend_on_who_else_is_there() -> None:
-    of = method({"answer": {}, "revise": {"hears": Sparse("chance", ALL)}}, ["answer", Repeat(2, ("revise",))])
+    of = method({"answer": {}, "revise": {"hears": Sparse("random", ALL)}}, ["answer", Repeat(2, ("revise",))])
     first, second = (weighed(graph) for graph in run(of).graphs)
     drawn = [first[0, 1], first[1, 0], first[2, 0]]
     assert len(set(drawn)) == 3
@@ -415,7 +413,7 @@ def test_hearing_a_role_that_debates_is_debate_and_hearing_another_is_none() -> 
 
 def test_an_answer_of_some_counts_for_those_who_were_heard() -> None:
     """a alone revises: b and c speak to it, it speaks to nobody. Each spoke to 0, 1, 1 of two."""
-    one = Choose("some", "debater", "place == 1", Keep("above", 0))
+    one = Choose("some", "debater", "position == 1", Keep("above", 0))
     steps = {"reply": {"role": "some", "hears": Everyone()}}
     assert worth("participation", ["answer", one, "reply"], steps=steps) == [0, 1, 1]
     assert worth("self_orientation", ["answer", one, "reply"], steps=steps) == [2, 1, 1]

@@ -13,7 +13,7 @@ from tests.engine.stage import Stage, method, run
 
 ALL = Keep("all")
 BY_CONFIDENCE = Choose("debater", "debater", "confidence", ALL, "weight")
-BY_LOT = Choose("debater", "debater", "chance", ALL, "weight")
+BY_LOT = Choose("debater", "debater", "random", ALL, "weight")
 SURE = {f"answer:{name}0": f"42|{sure}" for name, sure in zip("abcd", (0.2, 0.9, 0.5, 0.5), strict=True)}
 
 
@@ -57,7 +57,7 @@ def test_groups_are_drawn_again_in_each_round() -> None:
 
 
 def test_without_an_order_groups_stay_as_they_were_drawn_once() -> None:
-    debate = run(of(Groups(2), Choose("debater", "debater", "chance", ALL), times=6))
+    debate = run(of(Groups(2), Choose("debater", "debater", "random", ALL), times=6))
     assert len({tuple(heard(debate, k).items()) for k in range(6)}) == 1
 
 
@@ -71,7 +71,7 @@ def test_fewer_agents_make_smaller_groups(groups: Groups, expected: dict[str, st
 
 
 def test_places_are_ranks_after_an_order() -> None:
-    pick = Choose("some", "debater", "place", ALL)
+    pick = Choose("some", "debater", "position", ALL)
     steps: dict[str, dict[str, Any]] = {"answer": {}, "talk": {"hears": Everyone()}}
     role_agents = {"debater": "a b c d", "some": "a"}
     debate = run(method(steps, ["answer", BY_CONFIDENCE, pick, "talk"], role_agents), Stage(SURE))

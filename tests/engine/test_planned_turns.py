@@ -63,7 +63,7 @@ def test_whoever_plays_the_role_then_is_reviewed_and_by_nobody_who_does_not_hear
         **CREWED,
         "review": {"role": "debater", "hears": Everyone(), "each": "edge", "of": "some", "reads": "review"},
     }
-    pick = Choose("some", "debater", "place == 2", Keep("above", 0))
+    pick = Choose("some", "debater", "position == 2", Keep("above", 0))
     schedule = ["answer", "recruit", pick, "review"]
     assert heard(steps, schedule, {**CREW, "debater": "s t u", "some": "s"}) == [
         "review:s1>t <- answer:t0 answer:u0",
@@ -72,7 +72,7 @@ def test_whoever_plays_the_role_then_is_reviewed_and_by_nobody_who_does_not_hear
 
 
 def test_a_score_of_one_who_is_reviewed_is_not_of_those_who_are_only_heard() -> None:
-    pick = Choose("debater", "debater", "peer_score", Keep("top", 1))
+    pick = Choose("debater", "debater", "mean_score", Keep("top", 1))
     stage = Stage({"review:c1>t": "x|0.9"})
     debate = run(method(CREWED, ["answer", "recruit", "review", pick], CREW), stage)
     assert debate.choices[0].weight == (0.5, 0.7)
@@ -82,11 +82,11 @@ def test_a_score_of_one_who_is_reviewed_is_not_of_those_who_are_only_heard() -> 
 def test_without_those_whom_a_step_is_about_it_is_silent() -> None:
     of = method(
         {**CREWED, "review": {**CREWED["review"], "of": "one"}},
-        ["answer", "recruit", "review", Choose("debater", "debater", "peer_score", Keep("top", 1))],
+        ["answer", "recruit", "review", Choose("debater", "debater", "mean_score", Keep("top", 1))],
         {**CREW, "one": "t"},
     )
     assert why_needed(of, Ablation(agents=("s",))) is None
-    assert why_needed(of, Ablation(agents=("t",))) == ("peer_score is computed from step review", "leave out another")
+    assert why_needed(of, Ablation(agents=("t",))) == ("mean_score is computed from step review", "leave out another")
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_without_those_whom_a_step_is_about_it_is_silent() -> None:
     [
         (Ring(1), ["reply:b1 <- answer:a0 answer:c0", "reply:d1 <- answer:c0 answer:e0"]),
         (Edges((("e", "b"), ("b", "d"), ("a", "c"))), ["reply:b1 <- answer:e0", "reply:d1 <- answer:b0"]),
-        (Sparse("place", Keep("top", 2)), ["reply:b1 <- answer:d0 answer:e0", "reply:d1 <- answer:c0 answer:e0"]),
+        (Sparse("position", Keep("top", 2)), ["reply:b1 <- answer:d0 answer:e0", "reply:d1 <- answer:c0 answer:e0"]),
     ],
 )
 def test_some_hear_as_if_all_spoke(hears: Topology, expected: list[str]) -> None:
     """b and d alone speak: their neighbours on the ring are those that they have when everybody does."""
-    some = Choose("some", "debater", "place == 2 or place == 4", Keep("above", 0))
+    some = Choose("some", "debater", "position == 2 or position == 4", Keep("above", 0))
     steps = {"answer": {}, "reply": {"role": "some", "hears": hears}}
     assert heard(steps, ["answer", some, "reply"], {"debater": "a b c d e", "some": "a"}) == expected
 
@@ -109,7 +109,7 @@ def test_edges_by_weight_may_lie_within_groups_or_within_others_by_weight() -> N
     grouped = {**talk, "end": {"hears": Sparse("1", ALL, Groups(2))}}
     graphs = run(method(grouped, ["answer", "talk", "end"], "a b c d e")).graphs
     assert (graphs[0].heard == graphs[1].heard).all()
-    nested = Sparse("place", Keep("top", 1), Sparse("place < 3", Keep("above", 0)))
+    nested = Sparse("position", Keep("top", 1), Sparse("position < 3", Keep("above", 0)))
     steps = {"answer": {}, "end": {"hears": nested}}
     assert heard(steps, ["answer", "end"], "a b c") == [
         "end:a1 <- answer:b0",
@@ -121,7 +121,7 @@ def test_edges_by_weight_may_lie_within_groups_or_within_others_by_weight() -> N
 @pytest.mark.parametrize("each", ["match", "pair", "edge"])
 def test_a_call_about_some_knows_how_much_they_are_trusted(each: str) -> None:
     """a hears b and c, whose places are 2 and 3."""
-    steps = {"answer": {}, "look": {"hears": Sparse("place", ALL), "each": each, "reads": "comment"}}
+    steps = {"answer": {}, "look": {"hears": Sparse("position", ALL), "each": each, "reads": "comment"}}
     stage = Stage()
     run(method(steps, ["answer", "look"]), stage)
     seen = {turn["speaker"]: turn["weight"] for name, view in stage.views.items() if name.startswith("look:a")
@@ -171,7 +171,7 @@ def test_a_summary_for_groups_needs_groups() -> None:
 
 def test_a_judge_that_left_nothing_goes_on_though_a_debater_of_its_name_would_not() -> None:
     """Who leaves the debate leaves its roles among those who debate; what it does besides, it still does."""
-    leave = Choose("debater", "debater", "place > 1", Keep("above", 0))
+    leave = Choose("debater", "debater", "position > 1", Keep("above", 0))
     steps = {
         "answer": {},
         "revise": {"hears": Everyone()},
@@ -201,7 +201,7 @@ def test_two_roles_that_debate_agree_when_both_have_answered() -> None:
 def test_all_who_give_a_verdict_have_to_agree(verdicts: tuple[str, str], stop: str) -> None:
     """Whoever spoke last. What could not be read is no agreement, nor is any other word."""
     steps = {"answer": {}, "rule": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"}}
-    of = method(steps, ["answer", Repeat(2, ("rule",), until="agreed")], {"debater": "a b", "judge": "j k"})
+    of = method(steps, ["answer", Repeat(2, ("rule",), until="approved")], {"debater": "a b", "judge": "j k"})
     script = {f"rule:{name}1": f"{verdict}|-" for name, verdict in zip("jk", verdicts, strict=True)}
     assert run(of, Stage(script)).stop == stop
 
@@ -212,7 +212,7 @@ def test_the_verdicts_that_count_are_those_of_the_last_time_that_any_were_given(
         "answer": {}, "rule": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
         "say": {"role": "judge", "hears": OfRole(("debater",)), "reads": "comment"},
     }  # fmt: skip
-    loop = Repeat(3, ("answer", "rule", "say"), until="agreed")
+    loop = Repeat(3, ("answer", "rule", "say"), until="approved")
     of = method(steps, [loop], {"debater": "a b", "judge": "j k"})
     script = {"rule:j1": "disagree|-", "rule:k1": "disagree|-", "rule:j2": "agree|-", "rule:k2": "agree|-"}
     debate = run(of, Stage(script))
@@ -220,7 +220,7 @@ def test_the_verdicts_that_count_are_those_of_the_last_time_that_any_were_given(
 
 
 def test_nobody_left_is_no_consensus() -> None:
-    nobody = Choose("debater", "debater", "place > 9", Keep("above", 0))
+    nobody = Choose("debater", "debater", "position > 9", Keep("above", 0))
     of = method({"answer": {}}, ["answer", nobody, Repeat(2, ("answer",), until="consensus or agreement > 0")])
     assert run(of).stop == "rounds"
 

@@ -76,7 +76,7 @@ def test_a_tie_is_drawn_as_it_was() -> None:
 
 def test_those_who_left_have_no_vote_when_it_is_read_again() -> None:
     """First a leaves, then b: c alone is left, and the role is filled as it was last."""
-    leave = Choose("debater", "debater", "place > 1", Keep("above", 0))
+    leave = Choose("debater", "debater", "position > 1", Keep("above", 0))
     of = method({"answer": {}, "revise": {"hears": Everyone()}}, ["answer", leave, "revise", leave])
     debate = run(of, Stage({"revise:c1": "41|0.5"}))
     assert [agent.name for agent in method_after(of, debate).role_agents["debater"]] == ["c"]

@@ -62,18 +62,18 @@ DISAGREE = {f"{step}:b{k}": "41|0.5" for k in range(9) for step in ("answer", "r
         ),
         # the judge's last verdict
         (
-            ["answer", "judge", Repeat(3, ("revise", "judge"), until="agreed", unless="agreed")],
+            ["answer", "judge", Repeat(3, ("revise", "judge"), until="approved", unless="approved")],
             {"judge:j1": "disagree|-", "judge:j2": "agree|-"},
             ("answer judge revise judge", "agreed", 1),
         ),
         (
-            ["answer", "judge", Repeat(3, ("revise", "judge"), until="agreed", unless="agreed"), "conclude"],
+            ["answer", "judge", Repeat(3, ("revise", "judge"), until="approved", unless="approved"), "conclude"],
             {"judge:j1": "agree|-"},
             ("answer judge conclude", "agreed", 0),
         ),
         # an unreadable verdict is no agreement
         (
-            ["answer", Repeat(2, ("revise", "judge"), until="agreed")],
+            ["answer", Repeat(2, ("revise", "judge"), until="approved")],
             {"judge:j2": "-|-", "judge:j3": "-|-"},
             ("answer revise judge revise judge", "rounds", 2),
         ),

@@ -52,13 +52,13 @@ FOUND = {"verify": "agree|- disagree|- agree|-"}
 @pytest.mark.parametrize(
     ("where", "last", "expected"),
     [
-        ("agreed", None, [0, 2]),
-        ("agreed", 1, [2]),  # the last of those for which it holds
-        ("not agreed", 1, [1]),
-        ("not agreed", 2, [1]),
-        ("agreed or 1", None, [0, 1, 2]),
-        ("agreed(verify)", None, [0, 2]),
-        ("agreed(weigh)", None, []),  # which nobody has been asked for
+        ("approved", None, [0, 2]),
+        ("approved", 1, [2]),  # the last of those for which it holds
+        ("not approved", 1, [1]),
+        ("not approved", 2, [1]),
+        ("approved or 1", None, [0, 1, 2]),
+        ("approved(verify)", None, [0, 2]),
+        ("approved(weigh)", None, []),  # which nobody has been asked for
         ("round > 0", None, []),
         ("", None, [0, 1, 2]),
     ],
@@ -70,13 +70,13 @@ def test_steps_that_were_found_right_are_told(where: str, last: int | None, expe
 def test_a_speaker_remembers_of_its_own_what_was_found_right() -> None:
     """Before the second proposal the first, found right; before the third the first, of two."""
     stage = Stage({"verify:v0": in_turn("agree|-", "disagree|-", "agree|-")})
-    turns = run(proposed("agreed", THREE), stage).turns
+    turns = run(proposed("approved", THREE), stage).turns
     assert [turn.recalled for turn in turns if turn.step == "propose"] == [(), (0,), (0,)]
 
 
 @pytest.mark.parametrize(
     ("where", "expected"),
-    [("agreed", [0]), ("agreed(verify)", [0, 2]), ("agreed(weigh)", [0, 1]), ("agreed(verify, weigh)", [0])],
+    [("approved", [0]), ("approved(verify)", [0, 2]), ("approved(weigh)", [0, 1]), ("approved(verify, weigh)", [0])],
 )
 def test_two_who_are_asked_have_to_agree(where: str, expected: list[int]) -> None:
     of = proposed(where, BOTH)
@@ -85,18 +85,18 @@ def test_two_who_are_asked_have_to_agree(where: str, expected: list[int]) -> Non
 
 @pytest.mark.parametrize(("again", "expected"), [("agree|-", [0]), ("disagree|-", []), ("-|-", [])])
 def test_who_is_asked_again_takes_back_what_it_said(again: str, expected: list[int]) -> None:
-    of = proposed("agreed", ["propose", "verify", "verify"])
+    of = proposed("approved", ["propose", "verify", "verify"])
     assert told(of, verify=f"disagree|- {again}") == expected
 
 
 def test_of_all_that_is_shown_the_last_is_what_a_verdict_is_about() -> None:
     """The verifier reads all proposals each time, and says of the last that it is right or wrong."""
-    of = proposed("agreed", THREE, verify={"tells": ("history",)})
+    of = proposed("approved", THREE, verify={"tells": ("history",)})
     assert told(of, **FOUND) == [0, 2]
 
 
 def test_who_is_not_shown_a_turn_says_nothing_of_it() -> None:
-    assert told(proposed("agreed", THREE, verify={"hears": OfRole(("second",))}), **FOUND) == []
+    assert told(proposed("approved", THREE, verify={"hears": OfRole(("second",))}), **FOUND) == []
 
 
 ROUND: dict[str, dict[str, Any]] = {
@@ -111,11 +111,11 @@ ROUND: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        ("peer_score > 0.4", "b c"),  # a has (.3 + .2) / 2, b and c what nobody scripted, .5
-        ("peer_score(rate) <= 0.4", "a"),
+        ("mean_score > 0.4", "b c"),  # a has (.3 + .2) / 2, b and c what nobody scripted, .5
+        ("mean_score(rate) <= 0.4", "a"),
         ("chosen", "a"),
         ("confidence > 0.6", "c"),
-        ("agreed", "b"),  # a's is about a, and c's about c, though all are shown at once
+        ("approved", "b"),  # a's is about a, and c's about c, though all are shown at once
         ("confidence > 0.6 or chosen(pick)", "a c"),
     ],
 )
@@ -136,4 +136,4 @@ def test_answers_are_told_by_what_was_read_of_others_about_them(where: str, expe
 
 def test_a_rehearsal_tells_all_that_may_be_told() -> None:
     """No made-up verdict is content: without a word on it, prompts would be planned too short."""
-    assert rehearse_example(proposed("agreed", THREE)).turns[-1].heard == (0, 2, 4)
+    assert rehearse_example(proposed("approved", THREE)).turns[-1].heard == (0, 2, 4)

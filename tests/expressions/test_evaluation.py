@@ -82,7 +82,7 @@ def test_the_names_used_are_known() -> None:
         "reliability",
         "self_orientation",
     }
-    assert {"credibility", "reliability", "intimacy", "self_orientation", "peer_score", "round", "n_agents"} <= {
+    assert {"credibility", "reliability", "intimacy", "self_orientation", "mean_score", "round", "n_agents"} <= {
         *NAMES["weight"]
     }
     assert set(FUNCTIONS) >= {"min", "max", "sqrt", "log", "exp", "ceil", "mean", "any", "all", "mine"}
@@ -98,7 +98,7 @@ def test_a_name_of_some_steps_is_looked_up_as_such() -> None:
     assert evaluate(parsed, {"chosen": 1.0, "chosen(rank)": 2.0, "score(check, weigh)": np.full((2, 1), 3.0)}) == 13.0
 
 
-@pytest.mark.parametrize("text", ["chosen()", "chosen(1)", "agreed(rule + 1)", "score(peer_score(review))"])
+@pytest.mark.parametrize("text", ["chosen()", "chosen(1)", "approved(rule + 1)", "score(mean_score(review))"])
 def test_a_name_is_of_steps_and_of_nothing_else(text: str) -> None:
     with pytest.raises(ValueError, match=r"\(\) takes the names of steps"):
         parse(text)

@@ -10,6 +10,7 @@ import pytest
 from cortexdsl.core import Choose, Decide, Everyone, Keep, Method, OfRole, Repeat, Sparse
 from cortexdsl.expressions.evaluation import evaluate, parse
 from cortexdsl.expressions.names import (
+    HAVE_EARLIER,
     NAMES,
     OF_AGENT,
     OF_DEBATE,
@@ -38,9 +39,9 @@ def test_made_up_values_have_the_shapes_of_a_debate_and_lie_near_the_one_that_is
     place: ExpressionPlace, of_agent: tuple[int, int], of_pair: tuple[int, int]
 ) -> None:
     found = sample_values(place, 0.5)
-    assert found.keys() == set(NAMES[place])
+    assert found.keys() == {*NAMES[place], *HAVE_EARLIER[place]}
     for name, values in found.items():
-        shape = of_agent if name in OF_AGENT else of_pair if name in OF_PAIR else ()
+        shape = of_agent if name in OF_AGENT else of_pair if name in {*OF_PAIR, "weight"} else ()
         assert np.shape(values) == shape
         assert (np.asarray(values) >= 0.5).all()
         assert (np.asarray(values) <= 0.55).all()
@@ -53,9 +54,9 @@ def test_a_vote_has_a_value_an_answer() -> None:
 
 
 def test_an_edge_has_no_past_but_in_its_own_step() -> None:
-    assert [place for place, names in NAMES.items() if "previous" in names] == ["weight"]
-    assert set(NAMES["choice"]) == set(NAMES["condition"]) == set(NAMES["weight"]) - {"previous"}
-    assert {"place", "chance", "participation", "self_orientation"}.isdisjoint(NAMES["vote"])
+    assert [place for place, names in HAVE_EARLIER.items() if "weight" in names] == ["weight"]
+    assert set(NAMES["choice"]) == set(NAMES["condition"]) == set(NAMES["weight"])
+    assert {"position", "random", "participation", "self_orientation"}.isdisjoint(NAMES["vote"])
 
 
 STEPS = {

@@ -27,7 +27,7 @@ QUESTIONS = (
     Question("How do I ask only the failed calls again?", (HOW_TO, "Ask failed calls again"), "--errors-again"),
     Question("Which variable holds the key of Anthropic?", (HOW_TO, "Use Anthropic models"), "ANTHROPIC_API_KEY"),
     Question(
-        "What does peer_score mean?",
+        "What does mean_score mean?",
         ("the language", "protocol"),
         "the mean score of an agent",
     ),

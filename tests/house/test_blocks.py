@@ -49,7 +49,7 @@ protocols:
       revise: {role: unsure, hears: {role: debater}, prompt: my/talk.j2}
     schedule:
       - answer
-      - {choose: follower, from: debater, where: chance < 0.5}
+      - {choose: follower, from: debater, where: random < 0.5}
       - {choose: unsure, from: debater, where: any(differs)}
       - revise
     decide: majority

@@ -17,7 +17,6 @@ import pytest
 from cortexdsl.cli.verbs import JOBS, VERBS
 from cortexdsl.core import Call, Image, Model, Turn, Usage
 from cortexdsl.core.metrics import ALIASES, CALIBRATION, METRICS
-from cortexdsl.expressions.names import ALIASES as EARLIER_NAMES
 from cortexdsl.expressions.names import OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, OF_TURN
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
@@ -173,13 +172,13 @@ def test_the_page_of_metrics_has_every_metric_alias_and_column(site: dict[str, M
 
 
 def test_the_page_of_names_has_every_name_of_expressions(site: dict[str, ModuleType]) -> None:
-    """By what they describe; older spellings are left out."""
+    """By what they describe."""
     page = site["name_pages"].name_page()
     for of, names in {
         "agents": OF_AGENT, "pairs": OF_PAIR, "the debate": OF_DEBATE, "answers": OF_ANSWER, "turns": OF_TURN,
     }.items():  # fmt: skip
         section = page.split(f"## Names of {of}\n")[1].split("\n## ")[0]
-        assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(names) - set(EARLIER_NAMES)
+        assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(names)
 
 
 def test_the_page_of_errors_has_every_class_and_every_kind_of_failure(site: dict[str, ModuleType]) -> None:

@@ -50,8 +50,6 @@ WRITTEN = {
         ("hears", "{sparse: {weight: differs, keep: {above: 0}}}"),
         ("choose", "{choose: some, from: debater, weight: any(differs), keep: {above: 0}}"),
         ("until", "true"),
-        ("moves", "any(changed) and round < 3"),
-        ("learns", "previous + 1"),
     ],
 )
 def test_another_form_is_the_same_debate(tmp_path: Path, part: str, other: str) -> None:

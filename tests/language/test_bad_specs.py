@@ -51,7 +51,7 @@ protocols:
         do:
           - help
           - rate
-          - {choose: picked, from: debater, weight: peer_score, keep: {top: 2}}
+          - {choose: picked, from: debater, weight: mean_score, keep: {top: 2}}
           - revise
           - judge
     decide: {vote: last * (1 + confidence)}

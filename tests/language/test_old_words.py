@@ -30,6 +30,9 @@ protocols:
 """
 WRITTEN = [  # where, what is written there (^ marks the place of the message), the line to write
     ("PROTOCOL", "^passes: answer", "write quote: answer"),
+    ("LOOP", "until: ^agreed", "write approved"),
+    ("LOOP", "until: ^any(changed)", "write answer != before(answer)"),
+    ("LOOP", "until: ^mean(constancy) > 0.5", "write stability"),
 ]
 
 

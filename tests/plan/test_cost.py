@@ -174,7 +174,7 @@ def test_a_call_for_each_edge_is_counted_though_what_is_said_may_leave_some_out(
         steps = {"answer": {}, "rate": {"hears": Sparse(where, met), "each": "edge", "reads": "review"}}
         return sum(turn.step == "rate" for turn in rehearse_example(method(steps, ["answer"] * 3 + ["rate"])).turns)
 
-    assert (rated("changes < 2"), rated("place < mine(place)")) == (6, 3)
+    assert (rated("stability < 1"), rated("position < mine(position)")) == (6, 3)
 
 
 ROUNDS = {"full": 2, "longer": 3, "near": 2, "vote": 0, "alone": 0, "matched": 0}

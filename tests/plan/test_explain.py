@@ -48,8 +48,8 @@ CAST = {"debater": "a b c", "initial": "a b c", "others": "a b c"}
 
 def when_needed(*before: SchedulePart) -> Method:
     """One begins; the others join where it is not sure; all debate once."""
-    join: list[SchedulePart] = [Choose("others", "debater", "place > 1", MET), "answer", "revise"]
-    schedule = [*before, Choose("initial", "debater", "place == 1", MET), "first"]
+    join: list[SchedulePart] = [Choose("others", "debater", "position > 1", MET), "answer", "revise"]
+    schedule = [*before, Choose("initial", "debater", "position == 1", MET), "first"]
     return method(STEPS, [*schedule, Repeat(1, tuple(join), unless="any(confidence > 0.9)")], CAST,
                   debaters=("debater",))  # fmt: skip
 
@@ -99,9 +99,9 @@ def test_a_choice_by_what_is_said_silences_nobody() -> None:
 
 def test_places_are_not_known_once_somebody_may_have_left() -> None:
     """Were a gone, b would be the first and c the second: then one joins and not two. At most, nobody has left."""
-    leave = Choose("debater", "debater", "chance < 0.5", MET)
+    leave = Choose("debater", "debater", "random < 0.5", MET)
     steps = STEPS | {"first": {"role": "debater"}, "answer": {"role": "others"}}
-    schedule: list[SchedulePart] = ["first", leave, Choose("others", "debater", "place == n_agents", MET), "answer"]
+    schedule: list[SchedulePart] = ["first", leave, Choose("others", "debater", "position == n_agents", MET), "answer"]
     staged = method(steps, schedule, CAST, debaters=("debater",))
     assert "calls: 6 at most" in explain(staged)
 
@@ -125,7 +125,7 @@ def test_a_choice_of_everybody_silences_nobody() -> None:
 
 def test_who_weighs_alike_is_kept_together() -> None:
     """Three who are equally sure are all the surest one, so that all may speak again; of three by chance one does."""
-    for weight, calls in (("confidence", 6), ("confidence + chance / 1000", 4)):
+    for weight, calls in (("confidence", 6), ("confidence + random / 1000", 4)):
         best = Choose("debater", "debater", weight, Keep("top", 1))
         assert f"calls: {calls} at most" in explain(method({"answer": {}}, ["answer", best, "answer"]))
 
@@ -147,7 +147,7 @@ def shipped(name: str) -> list[str]:
 def test_a_draw_from_a_pool_names_who_is_not_drawn() -> None:
     """Three of four debate in each of three rounds, whoever they are: nine calls, never fewer."""
     said = shipped("heter-mad")
-    assert "weight: chance" in said
+    assert "weight: random" in said
     assert "keep: {top: 3}" in said
     assert "calls: 9 at most" in said
     (opening,) = (line for line in said if line.startswith("round 0, answer"))
@@ -157,7 +157,7 @@ def test_a_draw_from_a_pool_names_who_is_not_drawn() -> None:
 def test_agents_that_take_over_an_answer_hear_only_what_they_repeat(repository: Path) -> None:
     """No made-up answers agree, so a follower repeats its own; its template reads the texts of no others."""
     said = shipped("follower")
-    assert "- {choose: follower, from: debater, where: chance < 0.3}" in said
+    assert "- {choose: follower, from: debater, where: random < 0.3}" in said
     assert "calls: 16 at most" in said
     assert "said: [follower/follow.j2]" in said
 
@@ -188,7 +188,7 @@ def test_a_vote_is_shown_with_its_fallback() -> None:
         (Sparse("differs", MET, Groups(2)), {"where": "differs", "within": {"groups": 2}}),
         (Sparse("confidence", Keep("mean")), {"weight": "confidence", "keep": "mean"}),
         (Sparse("confidence", Keep("top", 1, 0.5)), {"weight": "confidence", "keep": {"top": 1, "above": 0.5}}),
-        (Sparse("(2) * previous", Keep("above", 0.7)), {"weight": "2 * before(weight)", "keep": {"above": 0.7}}),
+        (Sparse("(2) * before(weight)", Keep("above", 0.7)), {"weight": "2 * before(weight)", "keep": {"above": 0.7}}),
     ],
 )
 def test_a_topology_is_shown_in_words_of_the_language(hears: Topology, value: object) -> None:

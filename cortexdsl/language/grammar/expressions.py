@@ -11,8 +11,7 @@ from pydantic import AfterValidator
 
 from cortexdsl.errors import nearest
 from cortexdsl.expressions.evaluation import ParsedExpression, earlier_key, evaluate, parse, side_calls, split_key
-from cortexdsl.expressions.names import ALIASES, COUNTS, HAVE_EARLIER, NAMES, SHARES, ExpressionPlace, sample_values
-from cortexdsl.expressions.spellings import as_kept
+from cortexdsl.expressions.names import COUNTS, HAVE_EARLIER, NAMES, SHARES, ExpressionPlace, sample_values
 from cortexdsl.language.grammar.entries import Text, invalid
 from cortexdsl.language.grammar.old_words import name_remedy
 
@@ -44,7 +43,7 @@ _SLIPS: Mapping[str, str] = {
     r"\d,\d": "write a decimal point",
     r"\bis\b": "write ==",
     r"\^": "write **",
-    r"\b(mine|theirs|mean|sum|any|all)\s+\w": "write parentheses: mine(place)",
+    r"\b(mine|theirs|mean|sum|any|all)\s+\w": "write parentheses: mine(position)",
     r"\b(min|max)\(\w+\)": "over agents there are mean, sum, any and all",
 }
 
@@ -96,15 +95,13 @@ def expression(place: ExpressionPlace) -> Callable[[str], str]:
     def check(text: str) -> str:
         if "$" in text:
             return text
-        known = [name for name in NAMES[place] if name not in ALIASES]
+        known = NAMES[place]
         try:
             parsed = parse(text)
         except ValueError as error:
             raise invalid(str(error), slip(text) or f"names: {', '.join(known)}") from None
         _check_earlier(parsed, place)
-        if (kept := as_kept(text)) != text:
-            text, parsed = kept, parse(kept)
-        for name in sorted(parsed.names - set(NAMES[place])):
+        for name in sorted(parsed.names - {*NAMES[place], *HAVE_EARLIER[place]}):
             if any(name in names for names in NAMES.values()):
                 raise invalid(f"{name} has no value in {_PLACES[place]}", f"names: {', '.join(known)}")
             raise invalid(f"no factor is called {name}", name_remedy(name) or nearest(name, known))

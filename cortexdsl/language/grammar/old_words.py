@@ -7,9 +7,10 @@ takes its remedy from here. A new entry of a table needs no other code.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from cortexdsl.expressions.spellings import FORMER, FORMER_PARTS, from_record
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     "ProtocolText": {"passes": "quote: {}"},
@@ -24,7 +25,11 @@ for the settings of built-in protocols.
 VALUES: Mapping[str, Mapping[str, str]] = {}
 """By the key that is written now: old values, each with the new one."""
 
-NAMES: Mapping[str, str] = {}
+NAMES: Mapping[str, str] = {
+    **{former: name for name, former in {**FORMER, **FORMER_PARTS}.items()},
+    "changes": "answer != before(answer): whether the last answer is another than the one before",
+    "authors": "support: the share of the debaters with this answer",
+}
 """Old names in expressions, each with what to write instead."""
 
 _EXPRESSIONS = ("weight", "where", "until", "unless", "if", "vote")
@@ -62,7 +67,7 @@ def _renewed(key: str, value: Any) -> Any:
     if isinstance(value, dict):
         return {word: _renewed(word, item) for word, item in value.items()}
     if isinstance(value, str) and key in _EXPRESSIONS:
-        return re.sub(r"[A-Za-z_]\w*", lambda name: NAMES.get(name[0], name[0]), value)
+        return from_record(value)
     return VALUES.get(key, {}).get(value, value) if isinstance(value, str) else value
 
 

@@ -14,6 +14,7 @@ from cortexdsl.expressions.names import NAMES
 from cortexdsl.language.grammar.entries import Count, CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
 from cortexdsl.language.grammar.expressions import ChoiceWeight, expression
 from cortexdsl.language.grammar.hears import KeepText, keep_rule, may_keep_nobody
+from cortexdsl.language.grammar.old_words import name_remedy
 
 _SUCH_AS = "agreement >= 0.8"
 _NUMBER = re.compile(r"\s*[\d.]+%?\s*")
@@ -26,12 +27,12 @@ def _condition(value: Any) -> Any:
     if isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value)):
         raise invalid(f"{value} is not a condition", f"write what it is compared with, such as {_SUCH_AS}")
     if isinstance(value, str) and value.isidentifier() and value not in (NEVER, *NAMES["condition"]):
-        ends = nearest(value, ["true", "false", *TIMES])
-        raise invalid(f"{value!r} is not a time to end", f"{ends}; or an expression such as {_SUCH_AS}")
+        remedy = f"{nearest(value, ['true', 'false', *TIMES])}; or an expression such as {_SUCH_AS}"
+        raise invalid(f"{value!r} is not a time to end", name_remedy(value) or remedy)
     return value if value == NEVER or not isinstance(value, str) else expression("condition")(value)
 
 
-TIMES = ("consensus", "agreed", NEVER)
+TIMES = ("consensus", "approved", NEVER)
 """Conditions that are one word; others are expressions, such as `agreement >= 0.8 and round >= 2`."""
 
 Ending: TypeAlias = Annotated[Text, BeforeValidator(_condition, json_schema_input_type=Text | bool)]

@@ -69,7 +69,7 @@ PromptText: TypeAlias = Annotated[
 
 
 class OwnFilterText(StrictEntry):
-    """`{step: NAME, last: 1, where: agreed}`: turns of the speaker itself in some steps."""
+    """`{step: NAME, last: 1, where: approved}`: turns of the speaker itself in some steps."""
 
     example: ClassVar[str] = "{step: answer, last: all}"
 

@@ -21,7 +21,7 @@ from cortexdsl.language.protocol.settings import Substitution, references
 
 EACH = ("edge", "listener", "group")
 """Values of `each` whose turns are about one agent."""
-SCORES = ("peer_score", "score")
+SCORES = ("mean_score", "score")
 """Names whose values come from the reviews about an agent."""
 
 
@@ -221,16 +221,16 @@ def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemA
 def _endings(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     for loop, route in walks.items_of(LoopText, text):
         for word in ("unless", "until"):
-            if getattr(loop, word) == "agreed" and not _reads(text, "verdict"):
+            if getattr(loop, word) == "approved" and not _reads(text, "verdict"):
                 yield problem_at(
-                    (*route, word), "agreed is a judge's verdict, and no step reads one", "add reads: verdict"
+                    (*route, word), "approved is a judge's verdict, and no step reads one", "add reads: verdict"
                 )
 
 
 _NEEDS = {
-    "peer_score": ("needs reviews, and no step reads one", "add a step with each: edge, reads: review"),
+    "mean_score": ("needs reviews, and no step reads one", "add a step with each: edge, reads: review"),
     "score": ("needs reviews, and no step reads one", "add a step with each: edge, reads: review"),
-    "agreed": ("is a judge's verdict, and no step reads one", "add reads: verdict"),
+    "approved": ("is a judge's verdict, and no step reads one", "add reads: verdict"),
     "chosen": ("needs choices, and no step reads one", "add a step with reads: choice"),
     "same_group": ("needs groups, and no step hears any", "let a step hear {groups: ...}"),
 }

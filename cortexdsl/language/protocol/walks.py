@@ -49,7 +49,7 @@ def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
         yield (choice.where or choice.weight or "1"), (*route, "weight" if choice.where is None else "where")
     for loop, route in items_of(LoopText, text):
         for word in ("unless", "until"):
-            if getattr(loop, word) not in (NEVER, "agreed"):
+            if getattr(loop, word) not in (NEVER, "approved"):
                 yield getattr(loop, word), (*route, word)
     if isinstance(text.decide, BallotForm):
         yield text.decide.vote, ("decide", "vote")

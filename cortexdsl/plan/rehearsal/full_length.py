@@ -22,11 +22,11 @@ from cortexdsl.core import (
 from cortexdsl.engine.methods import principal_roles, scheduled_choices
 from cortexdsl.expressions.evaluation import parse
 
-_SEATED = frozenset({"place", "n_agents"})
+_SEATED = frozenset({"position", "n_agents"})
 """Names whose values in a rehearsed choice are those of a real one, if no agent can have left before."""
 _ALWAYS = 2.0
 """A confidence that no debate reaches."""
-_KNOWN = frozenset({"round", "n_agents", "consensus", "agreed"})
+_KNOWN = frozenset({"round", "n_agents", "consensus", "approved"})
 """Names whose values in a rehearsed debate are those of the longest real debate."""
 
 
@@ -44,7 +44,7 @@ def full_length(method: Method) -> Method:
 
     def item(part: SchedulePart) -> SchedulePart:
         if isinstance(part, Choose) and part.role in only_templates and part not in known:
-            return replace(part, weight="-place", keep=Keep("top", 1))
+            return replace(part, weight="-position", keep=Keep("top", 1))
         if isinstance(part, Choose):
             is_known = part in known or keeps_a_number(part)
             return part if is_known else replace(part, weight="1", keep=Keep("all"))
@@ -97,7 +97,7 @@ def known_choices(method: Method) -> frozenset[Choose]:
 def keeps_a_number(choice: Choose) -> bool:
     """Return whether a choice keeps the same number of agents in every debate: drawn weights are never equal."""
     keep = choice.keep
-    return keep.declaration.retained is not None and keep.floor is None and "chance" in parse(choice.weight).names
+    return keep.declaration.retained is not None and keep.floor is None and "random" in parse(choice.weight).names
 
 
 def keeps_everybody(choice: Choose) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from cortexdsl.core import KEEP_TRUE, NEVER, Agent, Choose, Keep, Method, Model, Repeat, Sparse, Step
-from cortexdsl.expressions.spellings import as_documented
 
 
 def method_values(method: Method) -> dict[str, Any]:
@@ -33,7 +32,7 @@ _EXPRESSIONS = ("weight", "where")
 
 def _expression(text: str) -> str:
     """Return an expression as the language documents it, without parentheses around the numbers of settings."""
-    return re.sub(r"(?<!\w)\((\d+(?:\.\d+)?)\)", r"\1", as_documented(text))
+    return re.sub(r"(?<!\w)\((\d+(?:\.\d+)?)\)", r"\1", text)
 
 
 def _plain(value: Any) -> Any:

@@ -17,11 +17,11 @@ STEPS = {
     "note": {"role": "judge", "prompt": "a.j2", "reads": ["comment", "verdict"]},
 }
 TOP = {"choose": "some", "from": "debater", "weight": "confidence", "keep": {"top": 1}}
-WHERE = {"choose": "some", "from": "debater", "where": "place > 1"}
+WHERE = {"choose": "some", "from": "debater", "where": "position > 1"}
 ABOVE = {"choose": "some", "from": "debater", "weight": "confidence", "keep": {"above": 0.5}}
 FEWER = {"choose": "some", "weight": "confidence", "keep": {"drop_bottom": 1}}
 LEAVE = {"choose": "debater", "weight": "confidence", "keep": {"top": 2}}
-OF_SOME = {"choose": "few", "from": "some", "weight": "place", "keep": {"top": 1}}
+OF_SOME = {"choose": "few", "from": "some", "weight": "position", "keep": {"top": 1}}
 
 
 def loop(*do: Any, **words: Any) -> dict[str, Any]:
@@ -34,8 +34,8 @@ def loop(*do: Any, **words: Any) -> dict[str, Any]:
         (["all", "judge"], "debater judge"),
         (["all", "note"], "debater"),
         (["all", loop("judge")], "debater judge"),
-        (["all", loop("judge", until="agreed")], "debater judge"),
-        (["all", loop("judge", unless="agreed")], "debater"),
+        (["all", loop("judge", until="approved")], "debater judge"),
+        (["all", loop("judge", unless="approved")], "debater"),
         (["all", {"case": "x", "do": {"x": ["judge"], "else": ["note"]}}], "debater"),
         (["all", {"case": "x", "do": {"x": ["judge"], "else": ["all", "judge"]}}], "debater judge"),
         (["all", "some"], "debater some"),  # whoever plays it by the protocol
@@ -50,7 +50,7 @@ def loop(*do: Any, **words: Any) -> dict[str, Any]:
         (["all", TOP, OF_SOME, "few"], "debater few"),
         (["all", LEAVE], "debater"),
         (["all", TOP, "some", LEAVE], "debater"),  # who was chosen may have left
-        (["all", {**LEAVE, "where": "changed", "weight": None}], ""),
+        (["all", {**LEAVE, "where": "answer != before(answer)", "weight": None}], ""),
         (["all", TOP, loop("some", WHERE)], "debater"),
         (["all", TOP, loop(TOP, "some")], "debater some"),
         (["all", "some", loop(TOP, unless="consensus")], "debater"),

@@ -22,7 +22,7 @@ steps:
   answer: {role: debater, prompt: common/answer.j2}
   revise: {role: debater, hears: {sparse: {weight: confidence, keep: $keep}}, prompt: my/revise.j2}
   judge: {role: judge, hears: {role: debater}, reads: verdict, prompt: my/judge.j2}
-schedule: [answer, {repeat: $rounds, until: agreed, do: [revise, judge]}]
+schedule: [answer, {repeat: $rounds, until: approved, do: [revise, judge]}]
 decide: majority
 """
 
@@ -77,7 +77,7 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
             "never comes to this step",
             "add it",
         ),
-        ("reads: verdict", "reads: comment", "agreed is a judge's verdict", "reads: verdict"),
+        ("reads: verdict", "reads: comment", "approved is a judge's verdict", "reads: verdict"),
         (
             "decide: majority",
             "decide: {last: ^judge}",
@@ -91,8 +91,8 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
             "write debaters: [debater], whose steps do, or leave debaters out",
         ),
         ("decide: majority", "decide: {last: ^boss}", "there is no role boss", "judge"),
-        ("weight: confidence", "weight: peer_score", "peer_score needs reviews", "reads: review"),
-        ("until: agreed", "until: ^agred", "'agred' is not a time to end", "did you mean agreed?"),
+        ("weight: confidence", "weight: mean_score", "mean_score needs reviews", "reads: review"),
+        ("until: approved", "until: ^aproved", "'aproved' is not a time to end", "did you mean approved?"),
         ("decide: majority", "decide: ^majorty", "decide is 'majorty'", "did you mean majority?"),
         ("prompt: my/judge.j2", "prompt: ^/etc/passwd", "'/etc/passwd'", "below prompts/"),
     ],
@@ -130,9 +130,9 @@ decide: DECIDE
         ("tells: {step: review, about: me}", "majority", "6:51", "and no turn of review is about anybody"),
         (
             "own: latest",
-            "{vote: peer_score}",
+            "{vote: mean_score}",
             "8:16",
-            "peer_score needs reviews of somebody, and review is about nobody",
+            "mean_score needs reviews of somebody, and review is about nobody",
         ),
     ],
 )

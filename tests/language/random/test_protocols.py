@@ -69,12 +69,12 @@ HEARS = st.one_of(
             [
                 "confidence",
                 "intimacy * reliability",
-                "peer_score",
+                "mean_score",
                 "1 / (self_orientation + 1)",
-                "previous / 2 + differs",
-                "support + mine(constancy)",
-                "score + chance",
-                "chosen * (place < mine(place))",
+                "before(weight) / 2 + differs",
+                "support + mine(stability)",
+                "score + random",
+                "chosen * (position < mine(position))",
                 "chosen(choice) + score(review) / 2",
                 "theirs(score) + theirs(mean(differs))",
             ]
@@ -85,14 +85,19 @@ HEARS = st.one_of(
     st.builds(
         lambda where: {"where": where},
         st.sampled_from(
-            ["differs", "changed or not mine(changed)", "(mine(place) - place) % n_agents == 1", "changes < 2"]
+            [
+                "differs",
+                "answer != before(answer) or not mine(answer) == mine(before(answer))",
+                "(mine(position) - position) % n_agents == 1",
+                "stability < 1",
+            ]
         ),
     ),
 )
 TOLD = st.fixed_dictionaries(
     {"step": st.sampled_from(["open", "s0", ["open", "s0"]]), "last": st.sampled_from([1, 2, "all"])},
     optional={
-        "where": st.sampled_from(["agreed", "chosen > 0.5 or peer_score(review) > 0.5", "confidence * round < 1"])
+        "where": st.sampled_from(["approved", "chosen > 0.5 or mean_score(review) > 0.5", "confidence * round < 1"])
     },
 )
 TELLS = st.lists(
@@ -149,13 +154,13 @@ ENDING = st.sampled_from(
         "never",
         "never",
         "consensus",
-        "agreed",
+        "approved",
         "agreement >= 0.5 and round >= 2",
-        "mean(changed) < 0.5",
+        "mean(answer != before(answer)) < 0.5",
         "n_agents == 1",
         "all(all(not differs))",
         "any(any(similarity > 0.99))",
-        "agreed(verdict) and round > 1",
+        "approved(verdict) and round > 1",
         "all(mean(theirs(score)) >= mean(score))",
     ]
 )
@@ -167,14 +172,14 @@ CHOOSE = st.builds(
         [
             {"where": "any(differs)"},
             {"where": "confidence < 0.5"},
-            {"where": "place > 1"},
-            {"weight": "place", "keep": {"drop_bottom": 1}},
-            {"weight": "chosen + chance / 100", "keep": {"top": 1}},
-            {"weight": "peer_score + mean(score)", "keep": {"drop_bottom": 1}},
+            {"where": "position > 1"},
+            {"weight": "position", "keep": {"drop_bottom": 1}},
+            {"weight": "chosen + random / 100", "keep": {"top": 1}},
+            {"weight": "mean_score + mean(score)", "keep": {"drop_bottom": 1}},
             {"weight": "support * reliability", "keep": "mean"},
-            {"weight": "sum(theirs(score) * theirs(peer_score))", "keep": {"top": 2}},
-            {"where": "any(theirs(place) < place and differs)"},
-            {"weight": "chosen(choice) - peer_score(review)", "keep": {"top": 2}},
+            {"weight": "sum(theirs(score) * theirs(mean_score))", "keep": {"top": 2}},
+            {"where": "any(theirs(position) < position and differs)"},
+            {"weight": "chosen(choice) - mean_score(review)", "keep": {"top": 2}},
         ]
     ),
 )
@@ -187,8 +192,8 @@ DECIDE = st.sampled_from(
         {"last": "judge", "else": "majority"},
         {"last": "second", "else": "weighted"},
         {"vote": "last * (1 + chosen)"},
-        {"vote": "(1 + round) * (confidence - dropped / 2) + changed", "fallback": "none"},
-        {"vote": "constancy - changes"},
+        {"vote": "(1 + round) * (confidence - abandoned / 2) + (answer != before(answer))", "fallback": "none"},
+        {"vote": "stability - support"},
     ]
 )
 
@@ -214,7 +219,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     said = {name for item in rest for name in _steps(item)}
     if "picked" in {steps[name]["role"] for name in said}:
         # Somebody, for certain: one who has to be asked for a step to be spoken is left to chance elsewhere.
-        rest = [{"choose": "picked", "from": "debater", "weight": "chance", "keep": {"top": 1}}, *rest]
+        rest = [{"choose": "picked", "from": "debater", "weight": "random", "keep": {"top": 1}}, *rest]
     if not (both := draw(st.booleans())):
         rest = [_from_debaters(item) for item in rest]
     chosen = {item[word] for item in _choices(rest) for word in ("choose", "from") if word in item}
@@ -268,7 +273,7 @@ NEEDED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     for kind, each, words in (
         ("review", "edge", ("score", "about")),
         ("choice", "match", ("chosen",)),
-        ("verdict", "speaker", ("agreed",)),
+        ("verdict", "speaker", ("approved",)),
     )
 }
 
