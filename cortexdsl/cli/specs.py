@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import shtab
 
 from cortexdsl.cli import verbs
-from cortexdsl.core import Agent, Cell, Model
+from cortexdsl.core import Agent, Cell, Method, Model
 from cortexdsl.display.launch import workflow_folder
 from cortexdsl.engine.methods import with_draws
 from cortexdsl.errors import InputError, nearest
 from cortexdsl.jobs.arguments import results_place
-from cortexdsl.jobs.options import REPEATABLE, VerbParser
+from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
@@ -95,6 +96,7 @@ def add_explain_arguments(parser: VerbParser) -> None:
     parser.add("method", "with a spec: one of its methods or cells", nargs="?")
     parser.add("--agents", "with a built-in protocol: the number of agents (default: 4)", type=int)
     parser.add("--set", "with a built-in protocol: a setting; repeatable", metavar="NAME=VALUE", **REPEATABLE)
+    parser.add("--prompts", "print the templates of its prompts instead, to copy and change them", **FLAG)
 
 
 def run_explain(args: argparse.Namespace) -> int:
@@ -112,7 +114,10 @@ def run_explain(args: argparse.Namespace) -> int:
             )
         plan = compile_spec(_spec_of(args.what))
         cells = [plan.cell_named(args.method)] if args.method else plan.cells
-        print("\n\n".join(f"# {cell.name}\n{_explanation(plan, cell)}" for cell in cells))
+        if args.prompts:
+            print(_prompts([cell.debate for cell in cells], plan.templates))
+        else:
+            print("\n\n".join(f"# {cell.name}\n{_explanation(plan, cell)}" for cell in cells))
         return 0
     # An example model: weights that use credibility need parameters and tokens.
     model = Model("example", "builtin/solver", parameters=1e9, tokens=1e12)
@@ -123,8 +128,16 @@ def run_explain(args: argparse.Namespace) -> int:
     choice = MethodChoice(
         "--set", Node(settings, Mark("--set", 1, 1)), tuple(agents.values()), agents, {"example": model}, tools
     )
-    print(explain(resolve(load_protocol(args.what), choice), templates=Templates()))
+    debate = resolve(load_protocol(args.what), choice)
+    print(_prompts([debate], Templates()) if args.prompts else explain(debate, templates=Templates()))
     return 0
+
+
+def _prompts(debates: Iterable[Method], templates: Templates) -> str:
+    """Return the templates of the steps of some methods, each once with its file before it as a comment of Jinja."""
+    steps = (step for debate in debates for step in debate.steps.values())
+    sources = templates.sources(prompt for step in steps for prompt in step.prompts)
+    return "\n\n".join(f"{{# prompts/{name} #}}\n{text.rstrip()}" for name, text in sources.items())
 
 
 def _spec_of(name: str) -> str:

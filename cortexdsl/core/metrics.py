@@ -228,7 +228,7 @@ METRICS: Mapping[str, Metric] = _declared(
            " one",
            kind="flips", bound="calls"),
     Metric("conformity", "conformed", "share", "neither", "share that adopts the majority's answer, of the revisions"
-           " after hearing a majority for another answer",
+           " after hearing another answer from a majority, more than half of the readable answers heard",
            per="majority_faced"),
     Metric("stubbornness", "held", "share", "neither", "share that keeps the own answer, of the revisions after"
            " hearing another one",

@@ -287,7 +287,11 @@ class Templates:
 
     def text_of(self, prompt: str) -> str:
         """Return the text of a template and of its includes."""
-        return "\n".join(self._source(name) for name in self._included(prompt))
+        return "\n".join(self.sources([prompt]).values())
+
+    def sources(self, prompts: Iterable[str]) -> dict[str, str]:
+        """Return the text of each template by its name, then the texts of those that it includes, each once."""
+        return {name: self._source(name) for prompt in prompts for name in self._included(prompt)}
 
     def _included(self, prompt: str) -> tuple[str, ...]:
         """Return a template and its includes, each once."""
