@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic_core import PydanticCustomError
-
-from cortexdsl.core import Model, Rate, RateLimit
 from cortexdsl.display.progress import layout_in
 from cortexdsl.errors import InputError, RecordError
-from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
-from cortexdsl.language.grammar.spending import rate_limit
-from cortexdsl.language.shared_rates import key_of
+from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.models.control import SPENDING
 from cortexdsl.models.spending import limited_amounts, spent_so_far
-from cortexdsl.models.transports.registry import runs_here
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, spec_path
@@ -51,9 +43,7 @@ def add_limit_arguments(parser: VerbParser) -> None:
     parser.add("experiment", _EXPERIMENT)
     for word, (letter, kind, line) in _WORDS.items():
         parser.add(f"--{word}", line, type=kind, metavar=letter)
-    line = "how fast a model may be called: --rate gpt requests=500/min tokens=200k/min; --rate gpt none removes it"
-    parser.add("--rate", line, nargs="+", metavar=("MODEL", "RATE"), **REPEATABLE)
-    parser.add("--spec", "go back to the limits and rates of the spec", **FLAG)
+    parser.add("--spec", "go back to the limits of the spec", **FLAG)
     parser.epilog = "Without options it prints what is in force. Running jobs follow within seconds."
 
 
@@ -93,21 +83,20 @@ def run_limit(args: argparse.Namespace) -> int:
     layout = _layout(args.experiment)
     name, plan = _name(layout), _plan(layout)
     limits = {word: value for word in SPENDING if (value := getattr(args, word)) is not None}
-    rates = {each: rate for words in args.rate for each, rate in _rates(plan, words).items()}
-    if args.spec and (limits or rates):
+    if args.spec and limits:
         raise InputError("--spec goes alone: it takes all changes back\n    run the verb twice")
     for word, value in limits.items():
         if value < (1 if word == "connections" else 0) or value != value:
             raise InputError(f"--{word} {value}: this is not a limit\n    write a positive number")
     if args.spec:
         controls.back_to_spec(plan)
-    elif limits or rates:
-        controls.change(plan, limits, rates)
+    elif limits:
+        controls.change(plan, limits)
     lines = controls.in_words(plan)
-    print(f"{name}: " + ("limits and rates of the spec" if not lines else "in force instead of what the spec says:"))
+    print(f"{name}: " + ("limits of the spec" if not lines else "in force instead of what the spec says:"))
     for line in lines:
         print(f"    {line}")
-    if limits or rates:
+    if limits:
         print(
             f"Running jobs follow within seconds, and later runs keep it; a value that you change in {plan.spec_path}\n"
             "replaces the one here."
@@ -155,53 +144,3 @@ def _plan(layout: Layout) -> Plan:
         return compile_spec(str(read_plan(Path(layout.plan))["spec"]), name)
     except (RecordError, KeyError):
         return compile_spec(spec_path(name).as_posix(), name)
-
-
-def _rates(plan: Plan, words: Sequence[str]) -> dict[str, Rate | None]:
-    """Return the rates that the words of one --rate mean, by model entry: all entries that share the key.
-
-    Raises
-    ------
-    InputError
-    """
-    name, *settings = words
-    model = _model(plan, name)
-    if not settings:
-        raise InputError(f"--rate {name}: there is no rate\n    write --rate {name} requests=500/min tokens=200k/min")
-    spec = model.rate or Rate()
-    kinds = {"requests": spec.requests, "tokens": spec.tokens}
-    for setting in settings:
-        kind, _, written = setting.partition("=")
-        if setting == "none":
-            kinds = {"requests": (), "tokens": ()}
-        elif kind not in kinds or not written:
-            raise InputError(
-                f"--rate {name} {setting}: this is not a rate\n    write requests=500/min or tokens=200k/min"
-            )
-        else:
-            kinds[kind] = () if written == "none" else tuple(_limit(name, each) for each in written.split(","))
-    rate = Rate(kinds["requests"], kinds["tokens"], spec.per)
-    new = rate if rate.requests or rate.tokens else None
-    if rate.per == "model":
-        return {name: new}
-    return {each: new for each, other in plan.models.items() if key_of(other) == key_of(model)}
-
-
-def _model(plan: Plan, name: str) -> Model:
-    model = plan.models.get(name)
-    if model is None:
-        near = difflib.get_close_matches(name, plan.models, 1, 0.3)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise InputError(f"--rate {name}: there is no such model\n    {hint}models: {', '.join(plan.models)}")
-    if runs_here(model):
-        raise InputError(f"--rate {name}: {model.model} runs in the process, which has no rate")
-    return model
-
-
-def _limit(name: str, written: str) -> RateLimit:
-    try:
-        limit: RateLimit = rate_limit(written)
-        return limit
-    except PydanticCustomError as error:
-        context = error.context or {}
-        raise InputError(f"--rate {name}: {written}: {context['what']}\n    {context['remedy']}") from None

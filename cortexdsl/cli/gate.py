@@ -170,7 +170,7 @@ def _run_spec(experiment: Plan, most: float | None) -> str:
     spent = Path(experiment.layout.spent)
     if most is not None:
         held = read_controls(spent).applied(experiment.limits).dollars
-        change(experiment, {"dollars": most if held is None else min(most, held)}, {})
+        change(experiment, {"dollars": most if held is None else min(most, held)})
     command = python_command("cortexdsl", "run", experiment.spec_path)
     if not (status := wait_for(subprocess.Popen(command, stdout=sys.stderr.fileno()))):
         return ""

@@ -30,11 +30,10 @@ from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, renderer
-from cortexdsl.plan.forecast.durations import both_ways, least_times
+from cortexdsl.plan.forecast.durations import both_ways, least_times, limit_text
 from cortexdsl.plan.forecast.matches import matched_method
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
 from cortexdsl.plan.forecast.warnings import prompts_too_long, race_in_words
-from cortexdsl.plan.persistence.controls import limit_text
 from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import plan_record, write_plan
 from cortexdsl.plan.persistence.verification import check_own_files

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.core import EMPTY, Limits, Model, Rate, RateLimit
+from cortexdsl.core import EMPTY, Limits
 from cortexdsl.errors import RecordError
 from cortexdsl.files import write_file
 
@@ -39,7 +39,7 @@ class Replacement:
 
     Attributes
     ----------
-    value, before : number, Rate or None
+    value, before : number or None
         Now, and in the spec.
     at, by : str
         When (UTC), and by whom.
@@ -59,12 +59,10 @@ class Controls:
     ----------
     paused : Pause or None
     limits : mapping of a word of SPENDING to Replacement
-    rates : mapping of model entry to Replacement
     """
 
     paused: Pause | None = None
     limits: Mapping[str, Replacement] = field(default_factory=lambda: EMPTY)
-    rates: Mapping[str, Replacement] = field(default_factory=lambda: EMPTY)
 
     def applied(self, limits: Limits) -> Limits:
         """Return the limits of a job as they are now; its connections stay the same part of all."""
@@ -76,27 +74,13 @@ class Controls:
             values["connections"] = max(1, round(limits.connections * values["connections"] / all_before))
         return replace(limits, **values)
 
-    def rate(self, model: Model) -> Rate | None:
-        """Return the rate of a model as it is now."""
-        own = self.rates.get(model.name)
-        return model.rate if own is None else own.value
+    def outdated(self, limits: Limits) -> list[str]:
+        """Return the words of replacements of a value that the spec no longer has."""
+        return [word for word, each in self.limits.items() if getattr(limits, word) != each.before]
 
-    def outdated(self, limits: Limits, models: Mapping[str, Model]) -> Iterator[tuple[str, str]]:
-        """Yield (`limits` or `rates`, name) of each replacement of a value that the spec no longer has."""
-        for word, each in self.limits.items():
-            if getattr(limits, word) != each.before:
-                yield "limits", word
-        for name, each in self.rates.items():
-            if name not in models or models[name].rate != each.before:
-                yield "rates", name
-
-    def without(self, outdated: set[tuple[str, str]]) -> Controls:
+    def without(self, words: Collection[str]) -> Controls:
         """Return it without some replacements."""
-        return replace(
-            self,
-            limits={word: each for word, each in self.limits.items() if ("limits", word) not in outdated},
-            rates={name: each for name, each in self.rates.items() if ("rates", name) not in outdated},
-        )
+        return replace(self, limits={word: each for word, each in self.limits.items() if word not in words})
 
 
 def read_controls(folder: Path) -> Controls:
@@ -129,7 +113,6 @@ def write_controls(folder: Path, controls: Controls) -> None:
         "schema_version": SCHEMA_VERSION,
         "paused": None if controls.paused is None else asdict(controls.paused),
         "limits": {word: asdict(each) for word, each in controls.limits.items()},
-        "rates": {name: asdict(each) for name, each in controls.rates.items()},
     }
     write_file(path, (json.dumps(record, indent=1).encode("ascii"), b"\n"), durable=False)
 
@@ -140,19 +123,7 @@ def _parsed(record: Any) -> Controls:
     return Controls(
         None if record["paused"] is None else Pause(**record["paused"]),
         {word: Replacement(**each) for word, each in record["limits"].items() if word in SPENDING},
-        {name: _with_rates(Replacement(**each)) for name, each in record["rates"].items()},
     )
-
-
-def _with_rates(each: Replacement) -> Replacement:
-    return replace(each, value=_rate(each.value), before=_rate(each.before))
-
-
-def _rate(value: Mapping[str, Any] | None) -> Rate | None:
-    if value is None:
-        return None
-    requests, tokens = (tuple(RateLimit(**one) for one in value[kind]) for kind in ("requests", "tokens"))
-    return Rate(requests, tokens, value["per"])
 
 
 class ControlFile:

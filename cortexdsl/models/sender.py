@@ -151,7 +151,7 @@ class Sender:
             controls = self._budget.controls
             if controls.paused is not None:
                 controls = await self._resumed()
-            rate = controls.rate(request.model)
+            rate = request.model.rate
             meter = self._endpoints.meter(request.model, rate)
             self._bound_connections(endpoint, controls)
             if rate is None:  # calls of a model without a rate need no order: they do not wait for each other
@@ -165,14 +165,15 @@ class Sender:
     async def _entered(self, endpoint: Endpoint, meter: RateMeter, request: Request[T]) -> RateReservation | None:
         """Take a place in flight; None if a pause, a new bound or a faster process came while it was waited for."""
         model, budget = request.model, self._budget
-        if not await meter.ready(lambda: budget.controls.rate(model) or _NO_RATE, self._is_paused):
+        rate = model.rate or _NO_RATE
+        if not await meter.ready(rate, self._is_paused):
             return None
         await endpoint.enter()
         controls = budget.controls
         reservation = None
         if not self._bound_connections(endpoint, controls) and controls.paused is None:
             expected = meter.expected_tokens(model, request.prompt_tokens)
-            reservation = meter.take(controls.rate(model) or _NO_RATE, expected)
+            reservation = meter.take(rate, expected)
         if reservation is None:
             endpoint.leave()
         return reservation

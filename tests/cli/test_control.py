@@ -75,24 +75,18 @@ def test_a_pause_is_kept_and_shown_until_it_is_taken_back(capsys: pytest.Capture
     assert not (SPENT / ".control").exists()
 
 
-def test_limits_and_rates_are_changed_for_all_entries_of_a_key(capsys: pytest.CaptureFixture[str]) -> None:
-    rate = ["--rate", "gpt", "requests=100/min"]
-    assert main(["limit", "e", "--dollars", "2.5", "--connections", "4", *rate, "--rate", "own", "none"]) == 0
+def test_limits_are_changed_and_taken_back(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["limit", "e", "--dollars", "2.5", "--connections", "4"]) == 0
     plan = compile_spec("specs/e.yaml", "e")
     controls = read_controls(SPENT)
     assert controls.applied(plan.limits) == Limits(calls=100, dollars=2.5, connections=4)
-    changed = Rate((RateLimit(100, 60.0),), (RateLimit(200_000, 60.0),))
-    assert [controls.rate(plan.models[name]) for name in ("gpt", "other", "own")] == [changed, changed, None]
-    out = capsys.readouterr().out
-    assert "dollars 2.5, and not 5 as in the spec" in out
-    assert "rate of other requests=100/min tokens=200k/min, and not requests=500/min tokens=200k/min as" in out
-    assert "rate of own unlimited, and not requests=10/min,250/day as in the spec" in out
+    assert "dollars 2.5, and not 5 as in the spec" in capsys.readouterr().out
     (line,) = entries()
-    assert "dollars 2.5, before 5; connections 4, before 16; rate of gpt" in line
+    assert "dollars 2.5, before 5; connections 4, before 16" in line
     assert main(["limit", "e", "--dollars", "5"]) == 0
     assert "dollars" not in read_controls(SPENT).limits
     assert main(["limit", "e", "--spec"]) == 0
-    assert "limits and rates of the spec" in capsys.readouterr().out
+    assert "limits of the spec" in capsys.readouterr().out
     assert not (SPENT / ".control").exists()
     assert len(entries()) == 3
 
@@ -116,11 +110,6 @@ def test_an_edit_of_the_spec_wins_over_what_was_changed_before(capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["--rate", "gtp", "requests=5/s"], "there is no such model\n    did you mean gpt?"),
-        (["--rate", "gpt"], "there is no rate"),
-        (["--rate", "gpt", "requests=5"], "this is not a rate\n    write a whole number and a unit"),
-        (["--rate", "gpt", "calls=5/s"], "this is not a rate\n    write requests=500/min"),
-        (["--rate", "here", "requests=5/s"], "runs in the process, which has no rate"),
         (["--connections", "0"], "this is not a limit"),
         (["--dollars", "nan"], "this is not a limit"),
         (["--spec", "--calls", "5"], "--spec goes alone"),
@@ -176,7 +165,7 @@ def test_the_new_words_change_no_digest_and_a_plan_says_the_least_time(capsys: p
 
 def test_status_and_check_name_what_replaces_the_spec(capsys: pytest.CaptureFixture[str]) -> None:
     write(SPENT, said("v"))
-    assert main(["limit", "e", "--calls", "7", "--rate", "own", "requests=5/min"]) == 0
+    assert main(["limit", "e", "--calls", "7", "--dollars", "3"]) == 0
     capsys.readouterr()
     main(["status", "e"])
     shown = capsys.readouterr().out
@@ -186,5 +175,5 @@ def test_status_and_check_name_what_replaces_the_spec(capsys: pytest.CaptureFixt
         lines = [line for line in out.splitlines() if line.startswith(begin)]
         assert [line.removeprefix(begin).partition(" (")[0] for line in lines] == [
             "calls 7, and not 100 as in the spec",
-            "rate of own requests=5/min, and not requests=10/min,250/day as in the spec",
+            "dollars 3, and not 5 as in the spec",
         ]

@@ -34,7 +34,7 @@ SLACK = 0.01
 SLACK_OF_A_DAY = 1.0
 """Of a daily limit one half may be used at once; the rest is spread over the day."""
 LOOK_EVERY = 0.25
-"""Seconds after which a request that waits looks again: others may have given tokens back, or changed the rate."""
+"""Seconds after which a request that waits looks again: others may have given tokens back."""
 FIRST_REPLIES = 5
 REPLY_TOKENS = 500
 KINDS = ("requests", "tokens")
@@ -219,18 +219,11 @@ class RateMeter:
         most = model.options.get("max_tokens") or model.options.get("max_completion_tokens")
         return prompt + (int(most) if isinstance(most, int | float) else REPLY_TOKENS + model.reasoning_tokens)
 
-    async def ready(self, rate: Callable[[], Rate], is_stopped: Callable[[], bool]) -> bool:
-        """Wait until a request may be sent; False if `is_stopped` says so meanwhile. Nothing is reserved yet.
-
-        Parameters
-        ----------
-        rate : callable
-            Asked again while the request waits, as the rate may be changed.
-        is_stopped : callable
-        """
+    async def ready(self, rate: Rate, is_stopped: Callable[[], bool]) -> bool:
+        """Wait until a request may be sent; False if `is_stopped` says so meanwhile. Nothing is reserved yet."""
         while not is_stopped():
             now, state = self._file.look()
-            wait = state.wait(rate(), now)
+            wait = state.wait(rate, now)
             if wait <= 0.0:
                 return True
             await self._sleep(min(wait, LOOK_EVERY))
@@ -255,7 +248,7 @@ class RateMeter:
         """Wait for a request's turn, and reserve it: for those that wait for nothing else."""
         async with self.turn:
             while True:
-                await self.ready(lambda: rate, lambda: False)
+                await self.ready(rate, lambda: False)
                 if (reservation := self.take(rate, tokens)) is not None:
                     return reservation
 

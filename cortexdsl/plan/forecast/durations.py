@@ -22,6 +22,7 @@ USUAL_HOURS = 1.0
 """Anthropic says that most batches end within an hour: https://docs.anthropic.com/en/docs/build-with-claude/batch-processing"""
 MOST_HOURS = 24.0
 """After which batches expire at OpenAI and Anthropic."""
+_UNITS = {1.0: "s", 60.0: "min", 3600.0: "hour", 86_400.0: "day"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,13 @@ def least_times(plan: Plan) -> list[LeastTime]:
             amount = sum(loads.get(name, (0.0, 0.0))[k] for name in names)
             times += [LeastTime(names, kind, limit, amount, least_seconds(limit, amount)) for limit in limits]
     return sorted(times, key=lambda time: -time.seconds)
+
+
+def limit_text(limit: RateLimit) -> str:
+    """Return one limit of a rate as specs write it: `500/min`."""
+    sizes = ((10**6, "M"), (1000, "k"), (1, ""))
+    size, letter = next((size, letter) for size, letter in sizes if not limit.amount % size)
+    return f"{limit.amount // size}{letter}/{_UNITS[limit.seconds]}"
 
 
 @dataclass(slots=True)

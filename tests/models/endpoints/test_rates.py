@@ -204,24 +204,6 @@ def test_a_server_that_asks_for_hours_is_not_waited_for() -> None:
     assert meter.take(Rate(), 10) is not None
 
 
-def test_a_rate_that_is_raised_is_obeyed_by_those_that_wait() -> None:
-    """One request in ten minutes holds the next one for 606 s; raised to one a second, it goes on within a second."""
-    time = Time()
-    meter = RateMeter(RateFile(None, time.clock), time.sleep)
-    slow = Rate((RateLimit(6, 3600.0),))
-    assert meter.take(slow, 0) is not None
-    now = [slow]
-
-    async def scene() -> bool:
-        waiting = asyncio.create_task(meter.ready(lambda: now[0], lambda: False))
-        await asyncio.sleep(0)
-        now[0] = A_MINUTE
-        return await waiting
-
-    assert asyncio.run(scene())
-    assert time.now < 2.0
-
-
 def test_the_file_is_found_by_address_and_key_and_says_neither(tmp_path: Path) -> None:
     place = {"CORTEXDSL_RATES": str(tmp_path)}
     one = rate_path(place, ("http://h/v1", "sk-secret-0123456789"))
