@@ -75,10 +75,6 @@ def main() -> int:
     shipped.add_argument("--marks", type=Path, required=True, help="the folder of their marks")
     shipped.add_argument("--out", type=Path, required=True)
     shipped.set_defaults(step=_ship)
-    written = steps.add_parser("gguf", help="write a folder as one file for llama.cpp and Ollama (needs gguf)")
-    written.add_argument("folder", type=Path)
-    written.add_argument("--out", type=Path, required=True)
-    written.set_defaults(step=_gguf)
     asked = parser.parse_args()
     try:
         asked.step(asked)
@@ -170,12 +166,6 @@ def _ship(asked: argparse.Namespace) -> None:
     from cortexdsl_tiny.zoo.packaging import ship
 
     ship(asked.models, asked.marks, asked.out)
-
-
-def _gguf(asked: argparse.Namespace) -> None:
-    from cortexdsl_tiny.zoo.packaging import write_gguf  # the package gguf
-
-    write_gguf(Folder(asked.folder), asked.out)
 
 
 if __name__ == "__main__":

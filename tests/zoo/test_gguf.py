@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from cortexdsl_tiny.folder import Folder
-from cortexdsl_tiny.zoo.packaging import write_gguf
 from tests.tiny.made import made
-
-gguf = pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")
+from tests.zoo.gguf_file import gguf, write_gguf
 
 
 @pytest.fixture(scope="module")

@@ -126,8 +126,7 @@ def test_vllm_answers_and_keeps_seeds(here: Path) -> None:
 
 def test_llama_cpp_answers(here: Path) -> None:
     """The same weights as one file."""
-    pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")
-    from cortexdsl_tiny.zoo.packaging import write_gguf
+    from tests.zoo.gguf_file import write_gguf  # skips if the package gguf is missing
 
     serve = command("CORTEXDSL_LLAMA_SERVER", LLAMA).replace("{model}", str(here / "small.gguf"))
     write_gguf(Folder(here / "small"), here / "small.gguf")
@@ -142,8 +141,7 @@ def test_vllm_serves_a_model_that_ships(here: Path) -> None:
 
 
 def test_llama_cpp_serves_a_model_that_ships(here: Path) -> None:
-    pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")
-    from cortexdsl_tiny.zoo.packaging import write_gguf
+    from tests.zoo.gguf_file import write_gguf  # skips if the package gguf is missing
 
     serve = command("CORTEXDSL_LLAMA_SERVER", LLAMA).replace("{model}", str(here / "raven.gguf"))
     write_gguf(find("tiny/raven"), here / "raven.gguf")
@@ -154,8 +152,7 @@ def test_ollama_serves_the_same_file(here: Path) -> None:
     """A server that runs already, as Ollama does: waited for, asked, left alone."""
     if shutil.which("ollama") is None:
         pytest.skip("ollama is not installed")
-    pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")
-    from cortexdsl_tiny.zoo.packaging import write_gguf
+    from tests.zoo.gguf_file import write_gguf  # skips if the package gguf is missing
 
     write_gguf(Folder(here / "small"), here / "small.gguf")
     (here / "Modelfile").write_text("FROM ./small.gguf\n")
