@@ -37,6 +37,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.plain_text import unwrapped
 from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit, refusal, remember, request_of
+from cortexdsl.plan.jobs.programs import check_sandbox
 from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
 from cortexdsl.plan.parts import Permission
 from cortexdsl.plan.persistence.controls import replacements
@@ -64,6 +65,8 @@ def run_run(args: argparse.Namespace) -> int:
         raise InputError(f"--cores {args.cores}: this is not a number of jobs\n    write --cores 4, or --cores all")
     _check_folder()
     plans = [validated_plan(path, experiment) for experiment, path in selected_experiments(args.spec).items()]
+    for plan in plans:
+        check_sandbox(plan)
     settings = [f"spec={json.dumps(args.spec)}", *(["errors_again=true"] if args.errors_again else [])]
     settings += [f"trust={','.join(args.trust)}"] if args.trust else []
     profile = ["--profile", find_profile(args.profile)] if args.profile else []

@@ -18,6 +18,7 @@ from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.plan.compiled import CHANGED_REMEDY, read_compiled
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.layout import Layout, experiment_name, results_folder
 from cortexdsl.plan.persistence.run_record import stop_note
 from cortexdsl.symlinks import opened_results
@@ -35,18 +36,18 @@ def add_spec(parser: argparse.ArgumentParser, which: str = "the spec") -> None:
     parser.add_argument("--experiment", help="the name of the experiment (default: that of the spec)")
 
 
-def plan_of_job(spec: str, experiment: str | None) -> Plan:
+def plan_of_job(spec: str, experiment: str | None, threads: int | None = None) -> Plan:
     """Return the plan of a job: the one that the workflow compiled, or else that of the spec as it is now.
 
     The second is for experiments that train models, whose questions to learn from the compiler chooses, and for a job
-    that somebody starts by hand.
+    that somebody starts by hand. Programs of models are run by the tasks of the plan, `threads` at once.
     """
     layout = results_of_job(spec, experiment)
     if Path(layout.compiled).exists():
-        return read_compiled(layout)
+        return with_programs(read_compiled(layout), threads)
     from cortexdsl.plan.compiler import compile_spec  # late: a job that loads its plan need not import the language
 
-    return compile_spec(spec, experiment)
+    return with_programs(compile_spec(spec, experiment), threads)
 
 
 def results_of_job(spec: str, experiment: str | None) -> Layout:

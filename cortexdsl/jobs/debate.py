@@ -18,6 +18,8 @@ from cortexdsl.core import (
     EMPTY,
     NOTHING,
     Ablation,
+    Ask,
+    Call,
     Cell,
     Debate,
     DebateCosts,
@@ -27,6 +29,7 @@ from cortexdsl.core import (
     OtherQuestion,
     Ports,
     Question,
+    Reply,
 )
 from cortexdsl.engine.concurrency import ElasticGate, gather_or_cancel
 from cortexdsl.engine.methods import names_in, with_identities, with_pool
@@ -49,6 +52,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import debate_digest
 from cortexdsl.plan.job_files import pool_files
 from cortexdsl.plan.jobs.consent import check_consent
+from cortexdsl.plan.jobs.programs import check_sandbox
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.journal import record_files
@@ -121,11 +125,12 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
     shared : SharedState or None
         What it shares with other jobs of this process, connections included; by default nothing.
     """
-    plan = plan_of_job(args.spec, args.experiment)
+    plan = plan_of_job(args.spec, args.experiment, args.threads)
     place = args.dataset, args.cell, args.shard
     check_digest(args, debate_digest(plan, *place))  # refuses a job that the spec does not have
     check_cell(plan, plan.cell(args.cell))
     check_consent(plan, args.trust)
+    check_sandbox(plan)
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
     counts = await run_shard(plan, *place, args.out, ClientOptions.of(plan, args, shared))
     return (
@@ -185,7 +190,15 @@ async def debate_shard(
     def ports_of(question: Question) -> Ports:
         task = work.task
         reader = task.reader(question, names_in(work.method))
-        return Ports(client, renderer(templates, task, question), reader, embedder, other=other)
+
+        async def ask(call: Call) -> Reply:
+            """Read the reply in a thread as soon as it comes, because reading a program runs it."""
+            reply = await client(call)
+            await asyncio.to_thread(reader.read, "answer", reply.text)
+            return reply
+
+        sending: Ask = client if task.programs is None else ask
+        return Ports(sending, renderer(templates, task, question), reader, embedder, other=other)
 
     def other(question: Question, chance: random.Random) -> OtherQuestion:
         drawn = draw_other_question(work.task.questions, question, chance)

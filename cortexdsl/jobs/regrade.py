@@ -25,6 +25,7 @@ from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
+from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.journal import record_files
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    plan = with_programs(compile_spec(args.spec, experiment=args.experiment))
     opened_results(Path(plan.layout.root))
     if args.errors_again:
         check_consent(plan, args.trust)

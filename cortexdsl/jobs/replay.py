@@ -17,6 +17,7 @@ from cortexdsl.jobs.judge import judge_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.symlinks import opened_results
 
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb; the exit status is 0 if every record is equal byte by byte, else 1."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    plan = with_programs(compile_spec(args.spec, experiment=args.experiment))
     opened_results(Path(plan.layout.root))
     differing = 0
     jobs = list(_jobs(plan))

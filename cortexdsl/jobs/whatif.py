@@ -35,6 +35,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import rehearse_whatifs
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
+from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.parts import JUDGED, Whatif
 from cortexdsl.plan.persistence.declaration import declaration_of
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    plan = with_programs(compile_spec(args.spec, experiment=args.experiment))
     opened_results(Path(plan.layout.root))
     whatifs = _with_arguments(plan, args)
     if args.plan:

@@ -133,6 +133,9 @@ class Layout:
     plan = _File("plan.json")
     """The plan: cells, shards, digests, families, claims, estimate."""
 
+    programs = _File("programs")
+    """The folder with logs of what programs of models did."""
+
     compiled = _File("compiled.json")
     """The compiled plan, which jobs load."""
 

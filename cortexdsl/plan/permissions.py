@@ -29,6 +29,7 @@ from cortexdsl.models.transports.registry import runs_here, weights_of
 from cortexdsl.models.transports.tool import PYTHON, identity_of, source_of
 from cortexdsl.plain_text import printable
 from cortexdsl.plan.parts import Permission
+from cortexdsl.tasks.load import asks_for_programs
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates, shipped_prompts
 
@@ -71,6 +72,7 @@ def permissions_of(
         *_datasets(spec),
         *_pictures(spec, tasks),
         *_corpora(spec),
+        *_programs(spec),
         *_prompts(spec.path, templates),
     ]
     by_what: dict[tuple[str, str], Permission] = {}
@@ -308,6 +310,14 @@ def _pictures(spec: Spec, tasks: Iterable[Task]) -> Iterator[Permission]:
             named = _on_one_line(", ".join(outside[:SHOWN])) + more
             digest = hashlib.sha256("\n".join(outside).encode("utf-8", "surrogatepass")).hexdigest()[:16]
             yield Permission(f"send models the pictures {named}", task.label, digest if more else "")
+
+
+def _programs(spec: Spec) -> Iterator[Permission]:
+    for label, dataset in spec.datasets.items():
+        if asks_for_programs(dataset):
+            route: Route = ("dataset",) if spec.text.dataset is not None else ("datasets", label)
+            what = "run the programs that models write, and their tests, in a sandbox without network and files"
+            yield Permission(what, spec.where(route))
 
 
 def _corpora(spec: Spec) -> Iterator[Permission]:

@@ -11,6 +11,14 @@ from typing import Any
 
 from cortexdsl.core import Image, Question
 from cortexdsl.errors import DataError
+from cortexdsl.tasks.reading.code import (
+    ProgramFrame,
+    checked_tests,
+    examples_in,
+    is_expression,
+    signature_of,
+    tested_name,
+)
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.registry import DatasetEntry
@@ -19,6 +27,7 @@ from cortexdsl.tasks.sources.values import (
     field,
     images_of,
     is_latex,
+    lines_of,
     options_of,
     passage_of,
     split_options,
@@ -150,7 +159,12 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     labels = entry.labels or tuple(str(label) for label in field(row, entry.labels_field, ()) or ())
     decimal: Mark = entry.decimal if isinstance(answer, str) else "."
     kind = kind_named(entry.kind, options, labels, decimal)
-    said = CONVERTERS[entry.gold](answer, options)
+    said, frame = CONVERTERS[entry.gold](answer, options), None
+    if entry.kind == "code":
+        try:
+            frame, said = _program(entry, row, text, said)
+        except DataError as error:
+            raise DataError(f"dataset {entry.name}, {place}, column {columns(entry.answer)}: {error}") from None
     gold = tuple(dict.fromkeys(canonical for each in said if (canonical := kind.canonical(each)) is not None))
     unread = next((each for each in said if kind.canonical(each) is None), None)
     if unread is not None or not gold:
@@ -160,7 +174,7 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     images = images_of(row, entry.images, folder, f"dataset {entry.name}, {place}")
     question = Question(
         id=_identity(entry, row, text, context, images),
-        text="\n".join(part for part in (text, entry.ask) if part),
+        text="\n".join(part for part in (text, entry.ask, *lines_of(field(row, entry.shown))) if part),
         options=options,
         context=context,
         cluster=_cluster(entry, row),
@@ -176,7 +190,23 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
         labels,
         {k: v for k, v in plain.items() if k not in withheld},
         entry.decimal,
+        frame,
     )
+
+
+def _program(
+    entry: DatasetEntry, row: Mapping[str, Any], text: str, said: Sequence[str]
+) -> tuple[ProgramFrame, list[str]]:
+    """Return what a question says about its programs, and its tests as programs."""
+    name = _text(field(row, entry.entry)) or next(filter(None, map(tested_name, said)), "")
+    stated = lines_of(field(row, entry.examples))
+    examples = examples_in("\n".join(stated) if stated else text, name) or tuple(filter(None, map(str.strip, stated)))
+    if wrong := next((example for example in examples if not is_expression(example)), None):
+        what = f"its example {wrong[:60]!r} is not an expression"
+        raise DataError(f"{what}\n    write calls, such as {name or 'add'}(1, 2)")
+    frame = ProgramFrame(name, signature_of(text, name), examples)
+    setup = [line for column in entry.setup for line in lines_of(field(row, column))]
+    return frame, [checked_tests("\n".join([*setup, tests]), frame) for tests in said]
 
 
 def _gold_remedy(entry: DatasetEntry, answer: str, options: Sequence[tuple[str, str]]) -> str:

@@ -49,7 +49,7 @@ def arithmetic_rows(seed: int) -> Iterator[dict[str, str]]:
 GENERATORS: Mapping[str, Callable[[int], Iterator[Mapping[str, Any]]]] = {"arithmetic": arithmetic_rows}
 """Rows without end, from a seed, of each dataset of the registry that is `generated`."""
 
-COLUMNS = ("question", "answer", "id", "context", "choices", "cluster", "group", "images")
+COLUMNS = ("question", "answer", "id", "context", "choices", "cluster", "group", "images", "entry", "examples")
 """Words of a field map that name columns."""
 FIELDS = (*COLUMNS, "labels", "gold", "records")
 
@@ -95,6 +95,8 @@ def own_entry(dataset: Dataset, rows: Sequence[Mapping[str, Any]], numbers: Sequ
         decimal=_decimal(dataset, values) if kind == "number" else ".",
         records=str(words.get("records", "")),
         images=tuple(words.get("images", ())),
+        entry=words.get("entry"),
+        examples=words.get("examples"),
     )
 
 
@@ -192,6 +194,12 @@ def load(dataset: Dataset) -> Task:
         items = [with_shuffled_options(item, dataset.seed) for item in items]
     name = dataset.name or dataset.hub or "own"
     return Task(dataset.label, name, tuple(items), dataset.reading, entry.group or None, origin)
+
+
+def asks_for_programs(dataset: Dataset) -> bool:
+    """Return whether a dataset asks for programs, without loading it."""
+    kind = dataset.kind or (entry_named(dataset.name).kind if dataset.name else "")
+    return kind == "code"
 
 
 # ---------------------------------------------------------------- datasets of the registry

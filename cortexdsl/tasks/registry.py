@@ -19,6 +19,7 @@ from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.sources.hub import COMMIT
 from cortexdsl.tasks.sources.values import CONVERTERS
 
+_LISTS = ("labels", "hub", "hub_subsets", "columns", "images", "setup")
 HUB_WORDS = ("id", "config", "split", "revision")
 
 
@@ -47,6 +48,10 @@ class DatasetEntry:
     context: Any = None
     cluster: Any = None
     images: tuple[str, ...] = ()
+    entry: Any = None
+    examples: Any = None
+    setup: tuple[str, ...] = ()
+    shown: str = ""
     gold: str = "plain"
     decimal: Mark = "."
     ask: str = ""
@@ -89,9 +94,7 @@ def entry_of(name: str, words: Mapping[str, Any]) -> DatasetEntry:
     for word in words:
         if word not in known:
             raise DataError(f"dataset {name}: unknown word {word!r}{nearest(word, known)}")
-    tuples = {
-        word: tuple(words[word]) for word in ("labels", "hub", "hub_subsets", "columns", "images") if word in words
-    }
+    tuples = {word: tuple(words[word]) for word in _LISTS if word in words}
     for each in tuples.get("hub", ()):
         for word in each:
             if word not in HUB_WORDS:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from cortexdsl.core import EMPTY, Question, Reading
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import equality_of, grade_all
+from cortexdsl.tasks.programs.runs import ProgramRuns
 from cortexdsl.tasks.reading.beliefs import belief_format
-from cortexdsl.tasks.reading.kinds import MIXED_WANT, AnswerKind, kind_named
+from cortexdsl.tasks.reading.code import CodeKind, ProgramFrame
+from cortexdsl.tasks.reading.kinds import KINDS, MIXED_WANT, AnswerKind, kind_named
 from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
 
@@ -41,6 +43,8 @@ class Item:
         The strata and groups that the dataset knows (subject, task, level ...).
     decimal : str
         The decimal mark of numbers.
+    frame : ProgramFrame or None
+        Of a question that asks for a program.
     """
 
     question: Question
@@ -50,6 +54,7 @@ class Item:
     labels: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     decimal: Mark = "."
+    frame: ProgramFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,8 @@ class Task:
         The field that macro averages are taken over (subject, task ...).
     origin : Origin
         Where the questions were read from.
+    programs : ProgramRuns or None
+        Runs programs, with the permission of the user. None: none is run, and none can be graded.
     """
 
     label: str
@@ -117,6 +124,7 @@ class Task:
     reading: Literal["lenient", "strict"] = "lenient"
     group_field: str | None = None
     origin: Origin = IN_MEMORY
+    programs: ProgramRuns | None = None
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -139,18 +147,19 @@ class Task:
 
     @cached_property
     def answer_format(self) -> str:
-        """Text of `{{ answer_format }}` in templates: the two last lines that a reply should have."""
-        wants = {_kind(item).want for item in self.items}
-        return answer_format(wants.pop() if len(wants) == 1 else MIXED_WANT)
+        """Text of `{{ answer_format }}` in templates: the last lines that a reply should have."""
+        formats = {self.format_of(item.question.id) for item in self.items}
+        return formats.pop() if len(formats) == 1 else answer_format(MIXED_WANT)
 
     def format_of(self, question_id: str) -> str:
         """`answer_format` for one question, exact even if the task mixes kinds (BBH, LongBench)."""
-        return answer_format(_kind(self.item(question_id)).want)
+        item = self.item(question_id)
+        return answer_format(_kind(item).want, KINDS[item.kind].form)
 
     def formats_of(self, question_id: str) -> Mapping[str, str]:
         """Return the variables of templates that say how a reply to a question ends."""
         want = _kind(self.item(question_id)).want
-        return {"answer_format": answer_format(want), "belief_format": belief_format(want)}
+        return {"answer_format": self.format_of(question_id), "belief_format": belief_format(want)}
 
     def item(self, question_id: str) -> Item:
         """All about one question, its gold included.
@@ -171,11 +180,13 @@ class Task:
     def reader(self, question: Question, agents: tuple[str, ...] = ()) -> AnswerReader:
         """The reader of replies to `question` by `agents`; it knows the options and labels, and no gold."""
         item = self.item(question.id)
-        return AnswerReader(_kind(item), self.reading, equality_of(item.metric), agents)
+        kind = _kind(item, self.programs)
+        equal = kind.same if isinstance(kind, CodeKind) else equality_of(item.metric)
+        return AnswerReader(kind, self.reading, equal, agents)
 
     def readings(self, question_id: str, text: str) -> dict[str, Reading]:
         """Both readings of a reply, by name (`strict`, `lenient`), whichever of them scores."""
-        strict, lenient = AnswerReader(_kind(self.item(question_id)), self.reading).both(text)
+        strict, lenient = AnswerReader(_kind(self.item(question_id), self.programs), self.reading).both(text)
         return {"strict": strict, "lenient": lenient}
 
     def grade(self, question_id: str, answer: str | None) -> float:
@@ -183,12 +194,12 @@ class Task:
         return self.grade_all([(question_id, answer)])[0]
 
     def grade_all(self, answers: Sequence[tuple[str, str | None]]) -> list[float]:
-        """Scores of many (question id, answer) pairs at once; quicker than one by one for mathematics."""
+        """Scores of many (question id, answer) pairs at once; quicker than one by one for mathematics and programs."""
         cases = [
             (item.metric, answer, item.gold, item.labels)
             for item, answer in ((self.item(question_id), answer) for question_id, answer in answers)
         ]
-        return grade_all(cases)
+        return grade_all(cases, self.programs.passes if self.programs else None)
 
     def gold(self, question_id: str) -> tuple[str, ...]:
         """The acceptable answers, canonical."""
@@ -207,6 +218,7 @@ class Task:
                 *(item.question.cluster, item.gold, item.kind, item.metric, item.labels),
                 *(image.digest for image in item.question.images),
                 *([item.decimal] if item.decimal != "." else ()),
+                *([astuple(item.frame)] if item.frame else ()),
             ]
             for item in self.items
         ]
@@ -235,8 +247,8 @@ def _digest(content: Any, digits: int) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
-def _kind(item: Item) -> AnswerKind:
-    return kind_named(item.kind, item.question.options, item.labels, item.decimal)
+def _kind(item: Item, programs: ProgramRuns | None = None) -> AnswerKind:
+    return kind_named(item.kind, item.question.options, item.labels, item.decimal, item.frame, programs)
 
 
 def _one_or_mixed(names: Iterable[str]) -> str:

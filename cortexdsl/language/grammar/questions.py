@@ -36,7 +36,7 @@ Texts: TypeAlias = Annotated[
 ]
 
 COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group", "labels", "gold", "records",
-           "images")  # fmt: skip
+           "images", "entry", "examples")  # fmt: skip
 """The words of a dataset that name its columns."""
 
 
@@ -104,18 +104,28 @@ class DatasetText(StrictEntry):
         None, description="The column that groups dependent questions, such as those about one passage."
     )
     images: Texts = Field((), description="Columns with images: files in the dataset's folder, data URIs, or bytes.")
+    entry: Text | None = Field(
+        None,
+        description="For `kind: code`: the column with the name of the function that the tests call. Default: "
+        "the first one that they call and do not define.",
+    )
+    examples: Text | None = Field(
+        None,
+        description="For `kind: code`: the column with example inputs, as calls such as add(1, 2). Programs that "
+        "give the same for all of them are one answer. Default: the calls in the question.",
+    )
     group: Text | None = Field(None, description="The column with the group of a question, for means over groups.")
     labels: Texts = Field((), description="For `kind: labels`: all possible answers.")
     gold: Text | None = Field(
         None,
         description="How the answer column contains the right answer: plain, hashes, boxed, label, first_option, "
-        "boolean, answers_or_none or number.",
+        "boolean, answers_or_none, number or tests.",
     )
     records: Text | None = Field(
         None, description="For a JSON file: the path to the list of rows, such as data.paragraphs.qas."
     )
     kind: Text | None = Field(
-        None, description="The kind of answers: number, choice, yesno, expression, text, labels or free."
+        None, description="The kind of answers: number, choice, yesno, expression, text, labels, free or code."
     )
     metric: Text | None = Field(None, description="How answers are graded. Default: the usual way of their kind.")
     reading: Literal["lenient", "strict"] = Field(

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from rapidfuzz import fuzz
 
-from cortexdsl.errors import DataError
+from cortexdsl.errors import DataError, InputError
 from cortexdsl.tasks.grading.math import equivalent, hendrycks_equal
 from cortexdsl.tasks.reading.kinds import canonical_text
 
@@ -307,6 +307,18 @@ def _by_equality(name: str) -> Metric:
     return lambda answer, golds, labels: float(any(EQUALITIES[name](answer, gold) for gold in golds))
 
 
+TESTS = "tests"
+Passes: TypeAlias = Callable[[Sequence[tuple[str, str]]], list[bool]]
+"""Whether each program passes its tests, of pairs (program, tests)."""
+
+
+def _not_run(answer: str, golds: Sequence[str], labels: Sequence[str]) -> float:
+    raise InputError(
+        "programs of models are not run here, so they cannot be graded\n"
+        "    ask the questions in an experiment (cortexdsl run), which runs programs with your permission"
+    )
+
+
 METRICS: Mapping[str, Metric] = {
     "accuracy": lambda answer, golds, labels: float(answer in golds),
     **{name: _by_equality(name) for name in ("text", "math", "hendrycks")},
@@ -326,6 +338,7 @@ METRICS: Mapping[str, Metric] = {
     "retrieval": _over_golds(retrieval),
     "count": _over_golds(count),
     "code_similarity": _over_golds(code_similarity),
+    TESTS: _not_run,
 }
 
 
@@ -342,20 +355,26 @@ def check_metric(name: str) -> str:
     return name
 
 
-def grade_all(cases: Sequence[Case]) -> list[float]:
-    """Grade many answers; an unreadable one (None) is 0. Mathematics is compared in parallel.
+def grade_all(cases: Sequence[Case], passes: Passes | None = None) -> list[float]:
+    """Grade many answers; an unreadable one (None) is 0. Mathematics and programs are graded in parallel.
 
     Raises
     ------
     DataError
         If a metric is unknown.
+    InputError
+        If there are programs, and nothing to run them.
     """
+    tested = [(answer, tests) for metric, answer, golds, _ in cases if metric == TESTS and answer for tests in golds]
+    passed = dict(zip(tested, passes(tested), strict=True)) if passes and tested else {}
     pairs = [(gold, answer) for metric, answer, golds, _ in cases if metric == "math" and answer for gold in golds]
     known = dict(zip(pairs, equivalent(pairs), strict=True)) if len(pairs) > 1 else {}
     scores: list[float] = []
     for metric, answer, golds, labels in cases:
         if answer is None:
             scores.append(0.0)
+        elif metric == TESTS and passed:
+            scores.append(float(any(passed[answer, tests] for tests in golds)))
         elif metric == "math" and known:
             scores.append(float(any(known.get((gold, answer), False) for gold in golds)))
         else:

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.reading.choice import ChoiceKind, LabelsKind, YesNoKind
+from cortexdsl.tasks.reading.code import Behaviours, CodeKind, ProgramFrame
 from cortexdsl.tasks.reading.number import ExpressionKind, Mark, NumberKind
 from cortexdsl.tasks.reading.text import Unparsed, first_sentence, unwrapped
 
@@ -123,6 +124,9 @@ Options: TypeAlias = tuple[tuple[str, str], ...]
 """(label, text) of each option of a question."""
 
 
+LINES = "these two lines:\nAnswer: <{want}>"
+
+
 @dataclass(frozen=True, slots=True)
 class KindEntry:
     """The declaration of an answer kind: everything that differs between kinds, except the reading of replies.
@@ -145,6 +149,8 @@ class KindEntry:
         `I would choose ...` states an answer.
     values : tuple of str
         The only possible answers, if they are the same for all questions.
+    form : str
+        How a prompt asks for the answer.
     """
 
     make: Callable[[Options, tuple[str, ...]], AnswerKind]
@@ -155,6 +161,7 @@ class KindEntry:
     is_whole: bool = False
     is_chosen: bool = False
     values: tuple[str, ...] = ()
+    form: str = LINES
 
 
 def _labels(options: Options, labels: tuple[str, ...]) -> AnswerKind:
@@ -173,13 +180,28 @@ KINDS: Mapping[str, KindEntry] = {
     "text": KindEntry(lambda options, labels: TextKind(), "short texts", metric="em", is_judged=True),
     "labels": KindEntry(_labels, "labels"),
     "free": KindEntry(lambda options, labels: FreeKind(), "free texts", metric="rouge", is_judged=True, is_whole=True),
+    "code": KindEntry(
+        lambda options, labels: CodeKind(),
+        "programs",
+        metric="tests",
+        gold="tests",
+        is_whole=True,
+        form="a block with the program, and the line below it:\n```python\n<{want}>\n```",
+    ),
 }
 """The answer kinds by name. A new kind is a class that implements `AnswerKind`, and an entry here."""
 
 
 @lru_cache(maxsize=4096)
-def kind_named(name: str, options: Options = (), labels: tuple[str, ...] = (), decimal: Mark = ".") -> AnswerKind:
-    """Return the kind of that name, for a question's options, a label set or a decimal mark.
+def kind_named(
+    name: str,
+    options: Options = (),
+    labels: tuple[str, ...] = (),
+    decimal: Mark = ".",
+    frame: ProgramFrame | None = None,
+    behaviours: Behaviours | None = None,
+) -> AnswerKind:
+    """Return the kind of that name, for a question's options, a label set, a decimal mark, or what programs are for.
 
     Raises
     ------
@@ -189,4 +211,6 @@ def kind_named(name: str, options: Options = (), labels: tuple[str, ...] = (), d
     if name not in KINDS:
         raise DataError(f"no answer kind {name!r}\n    answer kinds: {', '.join(KINDS)}")
     kind = KINDS[name].make(options, labels)
+    if isinstance(kind, CodeKind):
+        return replace(kind, frame=frame or ProgramFrame(), behaviours=behaviours)
     return replace(kind, decimal=decimal) if isinstance(kind, NumberKind) else kind

@@ -11,7 +11,8 @@ from typing import Literal
 
 from cortexdsl.core import Reading, Reads
 from cortexdsl.tasks.reading.beliefs import read_belief, without_beliefs
-from cortexdsl.tasks.reading.kinds import KINDS, MIXED_WANT, AnswerKind, KindEntry
+from cortexdsl.tasks.reading.code import CodeKind
+from cortexdsl.tasks.reading.kinds import KINDS, LINES, MIXED_WANT, AnswerKind, KindEntry
 from cortexdsl.tasks.reading.others import without_others
 from cortexdsl.tasks.reading.statements import (
     answer_block,
@@ -124,11 +125,10 @@ _REFUSES = (
 MOST_KEPT, LONGEST_KEPT = 4096, 8192
 
 
-def answer_format(want: str) -> str:
-    """Return the text that asks for the two closing lines of a reply."""
+def answer_format(want: str, form: str = LINES) -> str:
+    """Return the text that asks for the closing lines of a reply."""
     return (
-        "End your reply with exactly these two lines:\n"
-        f"Answer: <{want}>\n"
+        f"End your reply with exactly {form.format(want=want)}\n"
         "Confidence: <how sure you are of this answer, a number from 0 to 1>"
     )
 
@@ -214,15 +214,19 @@ class AnswerReader:
         has_form = answered != cleaned
         if not self._declared.is_whole:
             answered = without_brackets(answered)
-        return _Opened(without_confidence(answered), read_confidence(cleaned), has_form)
+        return _Opened(without_confidence(answered), read_confidence(cleaned), has_form, text)
 
     def _strict(self, reply: _Opened) -> Reading:
+        if isinstance(self.kind, CodeKind):
+            return _reading(self.kind.exact(reply.whole), reply.confidence)
         fragment = answer_block(reply.text) if self._declared.is_whole else answer_line(reply.text)
         if fragment is None:
             return Reading(None, reply.lacks_answer, reply.confidence)
         return _reading(self.kind.exact(fragment), reply.confidence)
 
     def _lenient(self, reply: _Opened) -> Reading:
+        if isinstance(self.kind, CodeKind):
+            return _reading(self.kind.search(reply.whole), reply.confidence)
         text, confidence = until_next_question(reply.text, self.agents), reply.confidence
         if not text.strip():
             return Reading(None, reply.lacks_answer, confidence)
@@ -255,11 +259,14 @@ class _Opened:
     has_form : bool
         Whether the reply copied a form of its prompt. Then an explicit statement of an answer counts, but its last
         sentence does not.
+    whole : str
+        The reply as it came.
     """
 
     text: str
     confidence: float | None
     has_form: bool
+    whole: str
 
     @property
     def lacks_answer(self) -> str:

@@ -215,6 +215,20 @@ def _no_thousands(value: Any, options: Options) -> list[str]:
     return [match[0] for match in [re.search(r"-?[\d,]*\.?\d+", str(value))] if match]
 
 
+def lines_of(value: Any) -> list[str]:
+    """Return a list of texts as it is, also one that is written in a cell, and a text as its lines."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, str):
+        parsed = _parsed(value) if value.lstrip().startswith("[") else None
+        value = parsed if isinstance(parsed, list) else value.splitlines()
+    return [str(line) for line in (value if isinstance(value, list | tuple) else filter(None, [value]))]
+
+
+def _tests(value: Any, options: Options) -> list[str]:
+    """Join a list of assertions to one program."""
+    return ["\n".join(lines_of(value))]
+
+
 CONVERTERS: Mapping[str, Converter] = {
     "plain": _plain,
     "hashes": _hashes,
@@ -224,6 +238,7 @@ CONVERTERS: Mapping[str, Converter] = {
     "boolean": _boolean,
     "answers_or_none": _answers_or_none,
     "number": _no_thousands,
+    "tests": _tests,
 }
 
 

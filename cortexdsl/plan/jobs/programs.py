@@ -1,0 +1,90 @@
+"""Programs that models write are run by jobs: with permission, in the sandbox, each once in an experiment.
+
+Every run is appended to a log in the folder `programs` of the results, so that results are read, scored and replayed
+without running a program again. Each process writes a log of its own, and reads all.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.models.call_log.append_log import AppendLog, parse, whole_lines
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.jobs.consent import check_consent
+from cortexdsl.tasks.load import asks_for_programs
+from cortexdsl.tasks.programs import sandbox
+from cortexdsl.tasks.programs.runs import Outcome, ProgramRuns
+from cortexdsl.tasks.task import Task
+
+SCHEMA_VERSION = 1
+
+
+def has_programs(plan: Plan) -> bool:
+    """Return whether a dataset of a plan asks for programs."""
+    return any(map(asks_for_programs, plan.datasets.values()))
+
+
+def check_sandbox(plan: Plan) -> None:
+    """Refuse an experiment with programs if there is no sandbox, before a call is sent.
+
+    Raises
+    ------
+    InputError
+    """
+    if has_programs(plan):
+        sandbox.check()
+
+
+def with_programs(plan: Plan, threads: int | None = None) -> Plan:
+    """Return a plan whose tasks run programs, if a dataset asks for them.
+
+    Parameters
+    ----------
+    plan : Plan
+    threads : int or None
+        How many run at once.
+    """
+    if not has_programs(plan):
+        return plan
+    folder = Path(plan.layout.programs)
+    log = folder / f"{uuid.uuid4().hex}.jsonl"
+
+    def append(key: str, job: Mapping[str, Any], outcome: Outcome) -> None:
+        record = {"schema_version": SCHEMA_VERSION, "key": key, "program": job["program"], "outcome": dict(outcome)}
+        with AppendLog(log) as writer:
+            writer.append(record)
+
+    runs = ProgramRuns(_logged(folder), append, lambda: check_consent(plan), threads or 0)
+    return replace(plan, tasks=_RunningTasks(plan.tasks, runs))
+
+
+def _logged(folder: Path) -> Iterator[tuple[str, Outcome]]:
+    """Yield the runs of the logs of a folder."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for _, line in whole_lines(path):
+            record = parse(line)
+            if record is not None and record.get("schema_version") == SCHEMA_VERSION:
+                yield record["key"], record["outcome"]
+
+
+class _RunningTasks(Mapping[str, Task]):
+    """The tasks of a plan, with what runs programs; each is loaded when it is first used."""
+
+    def __init__(self, tasks: Mapping[str, Task], runs: ProgramRuns) -> None:
+        self._tasks, self._runs = tasks, runs
+        self._running: dict[str, Task] = {}
+
+    def __getitem__(self, label: str) -> Task:
+        if label not in self._running:
+            self._running[label] = replace(self._tasks[label], programs=self._runs)
+        return self._running[label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)

@@ -1,0 +1,208 @@
+"""The sandbox that programs of models run in: bubblewrap, a filter of system calls, and limits.
+
+A sandbox has no network, a read-only system without home folders or results, an empty folder of its own in memory, no
+variables of the environment, and no process but its own: the filter refuses to start any. Its limits are processor
+time, wall-clock time, memory, and the size of files. What is printed is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.errors import InputError
+
+COMMAND = "bwrap"
+SECONDS = 10
+"""Processor time of a program, and of its tests."""
+WALL_SECONDS = 30
+"""Also for programs that sleep; longer than `SECONDS`, because the machine may be busy."""
+MEMORY = 1 << 30
+FOLDER = 16 << 20
+"""Bytes in the program's own folder, and of its largest file."""
+LONGEST_VERDICT = 1 << 20
+OWN = "/own"
+_INSIDE = Path(__file__).with_name("inside.py")
+_OLDEST = (0, 8)
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin", "HOME": OWN, "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
+}  # fmt: skip
+
+# audit architecture, clone, and what is refused: fork, vfork (x86-64 only), ptrace, process_vm_readv and writev, kcmp,
+# unshare, setns, mount, umount2, pivot_root, chroot, bpf, perf_event_open, userfaultfd, io_uring, keys, modules, kexec
+_CALLS: Mapping[str, tuple[int, int, tuple[int, ...]]] = {
+    "x86_64": (0xC000003E, 56, (
+        57, 58, 101, 310, 311, 312, 272, 308, 165, 166, 155, 161, 321, 298, 323, 425, 426, 427, 248, 249, 250, 175,
+        313, 176, 246, 320,
+    )),
+    "aarch64": (0xC00000B7, 220, (
+        117, 270, 271, 272, 97, 268, 40, 39, 41, 51, 280, 241, 282, 425, 426, 427, 217, 218, 219, 105, 273, 106, 104,
+        294,
+    )),
+}  # fmt: skip
+_CLONE3, _CLONE_THREAD, _FOREIGN = 435, 0x10000, 0x40000000
+_ALLOW, _REFUSE, _UNKNOWN, _KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000  # EPERM, ENOSYS
+
+
+def problem() -> str:
+    """Return why programs cannot be run here, with a remedy; empty if they can."""
+    if sys.platform != "linux" or platform.machine() not in _CALLS:
+        return (
+            f"programs are run in a sandbox of Linux on x86-64 or aarch64, and this is {sys.platform} on "
+            f"{platform.machine()}\n    run the experiment in a container or on another machine"
+        )
+    path = shutil.which(COMMAND)
+    if path is None:
+        return (
+            f"programs are run in a sandbox by bubblewrap, and there is no {COMMAND}\n"
+            "    install it: apt install bubblewrap (conda: bubblewrap), 0.8 or later"
+        )
+    return _trial(path)
+
+
+@cache
+def _trial(path: str) -> str:
+    """Try whether bubblewrap starts a process; a kernel or a container may refuse it."""
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    numbers = re.search(r"(\d+)\.(\d+)", version)
+    if numbers is None or (int(numbers[1]), int(numbers[2])) < _OLDEST:
+        return f"{path} is {version.strip() or 'of an unknown version'}\n    install bubblewrap 0.8 or later"
+    with _filter_pipe() as descriptor:
+        command = [*_command(path, descriptor), _python(), "-I", "-S", "-c", ""]
+        done = subprocess.run(command, pass_fds=[descriptor], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return (
+        f"{path} starts no sandbox here: {done.stderr.strip()[-200:]}\n"
+        "    allow user namespaces without privileges (in a container: --security-opt seccomp=unconfined), or run "
+        "elsewhere"
+    )
+
+
+def check() -> None:
+    """Refuse to go on if there is no sandbox.
+
+    Raises
+    ------
+    InputError
+    """
+    if reason := problem():
+        raise InputError(reason)
+
+
+@cache
+def _filter() -> bytes:
+    """Return the filter of system calls, as instructions of the kernel's packet filter."""
+    architecture, clone, refused = _CALLS[platform.machine()]
+    load, equal, atleast, isset, leave = 0x20, 0x15, 0x35, 0x45, 0x06
+    end = len(refused)
+    steps = [
+        (load, 0, 0, 4), (equal, 1, 0, architecture), (leave, 0, 0, _KILL),
+        (load, 0, 0, 0), (atleast, end + 5, 0, _FOREIGN),  # numbers of another interface
+        (equal, end + 5, 0, _CLONE3), (equal, 0, 2, clone),
+        (load, 0, 0, 16), (isset, end, end + 1, _CLONE_THREAD),
+        *((equal, end - k, 0, number) for k, number in enumerate(refused)),
+        (leave, 0, 0, _ALLOW), (leave, 0, 0, _REFUSE), (leave, 0, 0, _UNKNOWN),
+    ]  # fmt: skip
+    return b"".join(struct.pack("<HBBI", *step) for step in steps)
+
+
+@contextmanager
+def _filter_pipe() -> Iterator[int]:
+    """Give a descriptor that the filter can be read from."""
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, _filter())
+        os.close(writing)
+        yield reading
+    finally:
+        os.close(reading)
+
+
+def _python() -> str:
+    return str(Path(sys.executable).resolve())
+
+
+@cache
+def _folders() -> tuple[str, ...]:
+    """Return the folders of installed packages, such as numpy."""
+    return tuple(dict.fromkeys(sysconfig.get_paths()[name] for name in ("purelib", "platlib")))
+
+
+def _command(path: str, descriptor: int) -> list[str]:
+    """Return the command that a sandbox begins with."""
+    places = [place for place in map(Path, ("/lib", "/lib64", "/bin")) if place.exists()]
+    links = [part for place in places if place.is_symlink() for part in ("--symlink", f"{place.resolve()}", f"{place}")]
+    bound = ["/usr", *(f"{place}" for place in places if not place.is_symlink()), sys.base_prefix, *_folders()]
+    return [
+        path, "--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL",
+        "--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv",
+        *(part for name, value in _ENVIRONMENT.items() for part in ("--setenv", name, value)),
+        *(part for name in dict.fromkeys(bound) for part in ("--ro-bind", name, name)), *links,
+        "--ro-bind", str(_INSIDE), "/inside.py",
+        *(part for name in ("null", "zero", "urandom") for part in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")),
+        "--size", str(FOLDER), "--tmpfs", OWN, "--symlink", OWN, "/tmp",
+        "--remount-ro", "/", "--chdir", OWN, "--seccomp", str(descriptor),
+    ]  # fmt: skip
+
+
+def run(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a program with its tests, or on its example inputs, each side in a sandbox of its own.
+
+    Parameters
+    ----------
+    job : mapping
+        `program`, and either `tests` (a program, too) or `examples` (a list of expressions).
+
+    Returns
+    -------
+    dict
+        `{"passed": True}`, `{"outputs": [...]}`, or `{"failed": reason}`.
+    """
+    path = shutil.which(COMMAND) or COMMAND
+    to_program, to_tests = os.pipe(), os.pipe()
+    try:
+        tests = _started(path, "tests", to_tests[0], to_program[1], subprocess.PIPE)
+        program = _started(path, "program", to_program[0], to_tests[1], subprocess.DEVNULL)
+    finally:
+        for descriptor in (*to_program, *to_tests):
+            os.close(descriptor)
+    try:
+        verdict = tests.communicate(json.dumps(job).encode(), WALL_SECONDS)[0][:LONGEST_VERDICT]
+        if b"the program ended" in verdict:
+            program.wait(1)
+    except subprocess.TimeoutExpired:
+        verdict = b""
+    for process in (program, tests):
+        process.kill()
+        process.communicate()
+    if program.returncode == 128 + signal.SIGXCPU:
+        return {"failed": f"took more than {SECONDS} s"}
+    try:
+        return dict(json.loads(verdict))
+    except ValueError:
+        return {"failed": f"took more than {WALL_SECONDS} s, or its tests did"}
+
+
+def _started(path: str, which: str, receive: int, send: int, channel: int) -> subprocess.Popen[bytes]:
+    limits = map(str, (SECONDS, MEMORY, FOLDER))
+    with _filter_pipe() as descriptor:
+        command = [*_command(path, descriptor), _python(), "-I", "-S", "/inside.py"]
+        return subprocess.Popen(
+            [*command, which, str(receive), str(send), *limits, *_folders()], stdin=channel, stdout=channel,
+            stderr=subprocess.DEVNULL, pass_fds=[receive, send, descriptor],
+        )  # fmt: skip
