@@ -26,6 +26,11 @@ def python_command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
+def isolated_python() -> list[str]:
+    """Return the command that runs a script with this Python, without installed packages and variables."""
+    return [os.path.realpath(sys.executable), "-I", "-S"]
+
+
 def protect_children(environment: MutableMapping[str, str] = os.environ) -> None:
     """Have every Python that this process starts leave the current folder off its import path.
 

@@ -79,6 +79,18 @@ def unified(turns: Sequence[Turn], before: Sequence[Turn], reader: Reader) -> li
     return made
 
 
+def with_own_answers(debate: Debate, reader: Reader) -> Debate:
+    """Return a debate in which each answer is that of its own reply, and not the first that means the same.
+
+    Programs that do the same on examples are one answer of a debate, and still may differ on their tests.
+    """
+    turns = [
+        replace(turn, answer=reader.read("answer", turn.text).value) if turn.reads == "answer" and turn.answer else turn
+        for turn in debate.turns
+    ]
+    return replace(debate, turns=tuple(turns))
+
+
 def _with_belief(reading: Reading, beside: dict[str, str | None]) -> tuple[Reading, dict[str, str | None]]:
     """Return an answer with the probability that the reply gives to it as its confidence.
 

@@ -7,6 +7,7 @@ the call log, which is not an output: it outlives a failed job, which goes on wh
 from __future__ import annotations
 
 import argparse
+import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -14,10 +14,10 @@ from typing import Literal
 from cortexdsl.core import EMPTY, Method
 from cortexdsl.engine.interim import decide_after
 from cortexdsl.engine.methods import names_in
-from cortexdsl.engine.readings import reread_debate
+from cortexdsl.engine.readings import reread_debate, with_own_answers
 from cortexdsl.jobs.arguments import add_shared, add_spec, plan_of_job
 from cortexdsl.jobs.costs import debate_costs
-from cortexdsl.metrics.registry import MEASURES, READINGS
+from cortexdsl.metrics.registry import MEASURES, READINGS, asked_measures
 from cortexdsl.metrics.replies import count_other_language
 from cortexdsl.metrics.scores import DecidedIn, Row, answer_rows, round_rows, score_rows, write_rows, write_scores
 from cortexdsl.metrics.tables import debate_tables
@@ -31,6 +31,7 @@ from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_debates
 from cortexdsl.stats.tables.score_table import ASKED_COLUMN
 from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
+from cortexdsl.tasks.task import Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,10 +89,21 @@ def cell_scores(
     questions = {question.id: question for question in task.questions}
     for row, record in zip(rows, records, strict=True):
         row["other_language"] = count_other_language(record.debate, questions[record.debate.question_id])
+    if task.kind == "code":
+        grade_samples(plan, task, records, rows, grade)
     for reading in READINGS:
         for row, more in zip(rows, _read_otherwise(plan, dataset, slug, records, reading), strict=True):
             row.update(more)
     return rows
+
+
+def grade_samples(plan: Plan, task: Task, records: Sequence[Record], rows: Sequence[Row], grade: Grade) -> None:
+    """Compute pass@k and pass^k of programs by the tests of each sample, as the authors of the metrics do."""
+    measures = {name: each for name, each in asked_measures(plan.named_metrics).items() if name.startswith("pass_")}
+    for row, record in zip(rows, records, strict=True):
+        reader = task.reader(task.item(record.debate.question_id).question)
+        view = view_debate(with_own_answers(record.debate, reader), grade)
+        row.update({name: measure(view) for name, measure in measures.items()})
 
 
 def decided_by(method: Method, seed: int) -> DecidedIn:

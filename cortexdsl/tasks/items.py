@@ -15,9 +15,9 @@ from cortexdsl.tasks.reading.code import (
     ProgramFrame,
     checked_tests,
     examples_in,
+    function_under_test,
     is_expression,
     signature_of,
-    tested_name,
 )
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.number import Mark
@@ -198,8 +198,9 @@ def _program(
     entry: DatasetEntry, row: Mapping[str, Any], text: str, said: Sequence[str]
 ) -> tuple[ProgramFrame, list[str]]:
     """Return what a question says about its programs, and its tests as programs."""
-    name = _text(field(row, entry.entry)) or next(filter(None, map(tested_name, said)), "")
     stated = lines_of(field(row, entry.examples))
+    tested = ("\n".join(stated), *said)
+    name = _text(field(row, entry.entry)) or next(filter(None, map(function_under_test, tested)), "")
     examples = examples_in("\n".join(stated) if stated else text, name) or tuple(filter(None, map(str.strip, stated)))
     if wrong := next((example for example in examples if not is_expression(example)), None):
         what = f"its example {wrong[:60]!r} is not an expression"

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import InputError
+from cortexdsl.import_path import isolated_python
 
 COMMAND = "bwrap"
 SECONDS = 10
@@ -82,7 +83,7 @@ def _trial(path: str) -> str:
     if numbers is None or (int(numbers[1]), int(numbers[2])) < _OLDEST:
         return f"{path} is {version.strip() or 'of an unknown version'}\n    install bubblewrap 0.8 or later"
     with _filter_pipe() as descriptor:
-        command = [*_command(path, descriptor), _python(), "-I", "-S", "-c", ""]
+        command = [*_command(path, descriptor), *isolated_python(), "-c", ""]
         done = subprocess.run(command, pass_fds=[descriptor], capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""
@@ -131,10 +132,6 @@ def _filter_pipe() -> Iterator[int]:
         yield reading
     finally:
         os.close(reading)
-
-
-def _python() -> str:
-    return str(Path(sys.executable).resolve())
 
 
 @cache
@@ -201,7 +198,7 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
 def _started(path: str, which: str, receive: int, send: int, channel: int) -> subprocess.Popen[bytes]:
     limits = map(str, (SECONDS, MEMORY, FOLDER))
     with _filter_pipe() as descriptor:
-        command = [*_command(path, descriptor), _python(), "-I", "-S", "/inside.py"]
+        command = [*_command(path, descriptor), *isolated_python(), "/inside.py"]
         return subprocess.Popen(
             [*command, which, str(receive), str(send), *limits, *_folders()], stdin=channel, stdout=channel,
             stderr=subprocess.DEVNULL, pass_fds=[receive, send, descriptor],

@@ -230,8 +230,8 @@ def _source(piece: str, node: ast.stmt) -> str:
 
 
 def _is_trial(node: ast.stmt, entry: str) -> bool:
-    """Return whether a statement only tries the program: an assertion, or a call of it, print or input."""
-    if isinstance(node, ast.Assert):
+    """Return whether a statement only tries the program: an assertion, a call of it, print or input, or a lone word."""
+    if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Name)):
         return True
     names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     return isinstance(node, ast.Expr) and bool(names & {entry, "print", "input"})
@@ -300,11 +300,12 @@ def signature_of(text: str, entry: str) -> str:
     return text if entry and _is_program(_tree(text), entry) else ""
 
 
-def tested_name(tests: str) -> str:
+def function_under_test(tests: str) -> str:
     """Return the first function that tests call and do not define themselves."""
     tree = _tree(tests)
     nodes = list(ast.walk(tree)) if tree else []
     own = {name for node in nodes if isinstance(node, ast.stmt) for name in _defined(node)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     calls = sorted(
         (node.lineno, node.col_offset, node.func.id)
         for node in nodes
