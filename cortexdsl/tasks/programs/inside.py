@@ -11,17 +11,52 @@ This file is run by itself, and imports nothing of the package.
 from __future__ import annotations
 
 import builtins
-import json
 import operator
 import os
 import resource
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from _json import encode_basestring_ascii, make_encoder, make_scanner  # json imports re, and takes as long as Python
 from itertools import islice
-from types import FunctionType
-from typing import Any
 
-Values = Iterable[Any]
+TYPE_CHECKING = False  # what typing and collections.abc import takes longer than most programs
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, TypeAlias
+
+    Values: TypeAlias = Iterable[Any]
+
+
+class _Scanner:
+    """How `loads` reads JSON."""
+
+    strict, memo = True, {}  # type: ignore[var-annotated]
+    object_hook = object_pairs_hook = None
+    parse_int, parse_float = int, float
+    parse_constant = float
+
+
+_scan = make_scanner(_Scanner)  # type: ignore[arg-type]
+_encode = make_encoder(None, str, encode_basestring_ascii, None, ": ", ", ", False, False, True)
+
+
+def loads(text: str) -> Any:
+    """Read the JSON value that a text begins with.
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        return _scan(text, 0)[0]
+    except StopIteration:
+        raise ValueError("no JSON") from None
+
+
+def dumps(value: Any) -> str:
+    """Return a value as JSON in ASCII."""
+    return "".join(_encode(value, 0))
+
+
 MOST_ITEMS = 1_000
 """Items of an iterator that count as what it gives."""
 LONGEST_TEXT = 300
@@ -178,7 +213,7 @@ class Program:
     def serve(self) -> None:
         """Answer until the tests end."""
         for line in self._receive:
-            self._send.write(json.dumps(self._answer(*json.loads(line))) + "\n")
+            self._send.write(dumps(self._answer(*loads(line))) + "\n")
             self._send.flush()
 
     def _refer(self, value: Any) -> Any:
@@ -190,9 +225,9 @@ class Program:
             return self._objects[content]
 
         def callback(*values: Any) -> Any:
-            self._send.write(json.dumps(["back", content, [self._codec.encode(each) for each in values]]) + "\n")
+            self._send.write(dumps(["back", content, [self._codec.encode(each) for each in values]]) + "\n")
             self._send.flush()
-            is_fine, value = json.loads(self._receive.readline())
+            is_fine, value = loads(self._receive.readline())
             if not is_fine:
                 raise RuntimeError(value)
             return self._codec.decode(value)
@@ -260,7 +295,7 @@ class Tests:
                 line = self._receive.readline()
                 if not line:
                     raise Ended("the program ended its process")
-                answer = json.loads(line)
+                answer = loads(line)
                 if answer[0] != "back":
                     break
                 self._tell(self._call_back(*answer[1:]))
@@ -295,7 +330,7 @@ class Tests:
             raise Ended("the program wrote into its pipe") from None
 
     def _tell(self, message: list[Any]) -> None:
-        self._send.write(json.dumps(message) + "\n")
+        self._send.write(dumps(message) + "\n")
         self._send.flush()
 
     def _refer(self, value: Any) -> Any:
@@ -367,7 +402,7 @@ for _name in (*_OPERATIONS, *_BETWEEN):
     _delegate(_name, _name in _BETWEEN)
 
 
-class Names(dict[str, Any]):
+class Names(dict):  # type: ignore[type-arg]
     """The names of tests: those that they define, and otherwise those of the program."""
 
     def __init__(self, tests: Tests) -> None:
@@ -384,7 +419,7 @@ def passes(tests: Tests, job: Mapping[str, Any]) -> dict[str, Any]:
     """Run tests: their statements, and then their functions `test_...`."""
     exec(compile(job["tests"], "tests.py", "exec"), tests.names)
     for name, value in list(tests.names.items()):
-        if name.startswith("test_") and type(value) is FunctionType:
+        if name.startswith("test_") and type(value) is type(main):
             value()
     return {"passed": True}
 
@@ -420,7 +455,7 @@ def main() -> None:
     if which == "program":
         Program(*pipes).serve()
         return
-    job = json.load(sys.stdin)
+    job = loads(sys.stdin.read())
     verdict = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # what tests print is not the verdict
     tests = Tests(*pipes)
@@ -429,7 +464,7 @@ def main() -> None:
         outcome = (behaves if "examples" in job else passes)(tests, job)
     except BaseException as error:  # of the program or its tests
         outcome = {"failed": f"{type(error).__name__}: {error}".rstrip(": ")[:LONGEST_TEXT]}
-    verdict.write(json.dumps(outcome))
+    verdict.write(dumps(outcome))
     verdict.flush()
     os._exit(0)
 

@@ -7,9 +7,11 @@ time, wall-clock time, memory, and the size of files. What is printed is dropped
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import platform
+import py_compile
 import re
 import shutil
 import signal
@@ -17,6 +19,7 @@ import struct
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -135,6 +138,14 @@ def _filter_pipe() -> Iterator[int]:
 
 
 @cache
+def _driver() -> str:
+    """Return the compiled code that runs inside, in a folder of this process: compiling it takes longer than a run."""
+    folder = tempfile.mkdtemp(prefix="cortexdsl-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return str(py_compile.compile(str(_INSIDE), f"{folder}/inside.pyc", doraise=True))
+
+
+@cache
 def _folders() -> tuple[str, ...]:
     """Return the folders of installed packages, such as numpy."""
     return tuple(dict.fromkeys(sysconfig.get_paths()[name] for name in ("purelib", "platlib")))
@@ -150,7 +161,7 @@ def _command(path: str, descriptor: int) -> list[str]:
         "--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv",
         *(part for name, value in _ENVIRONMENT.items() for part in ("--setenv", name, value)),
         *(part for name in dict.fromkeys(bound) for part in ("--ro-bind", name, name)), *links,
-        "--ro-bind", str(_INSIDE), "/inside.py",
+        "--ro-bind", _driver(), "/inside.pyc",
         *(part for name in ("null", "zero", "urandom") for part in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")),
         "--size", str(FOLDER), "--tmpfs", OWN, "--symlink", OWN, "/tmp",
         "--remount-ro", "/", "--chdir", OWN, "--seccomp", str(descriptor),
@@ -198,7 +209,7 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
 def _started(path: str, which: str, receive: int, send: int, channel: int) -> subprocess.Popen[bytes]:
     limits = map(str, (SECONDS, MEMORY, FOLDER))
     with _filter_pipe() as descriptor:
-        command = [*_command(path, descriptor), *isolated_python(), "/inside.py"]
+        command = [*_command(path, descriptor), *isolated_python(), "/inside.pyc"]
         return subprocess.Popen(
             [*command, which, str(receive), str(send), *limits, *_folders()], stdin=channel, stdout=channel,
             stderr=subprocess.DEVNULL, pass_fds=[receive, send, descriptor],
