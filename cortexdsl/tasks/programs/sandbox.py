@@ -2,7 +2,7 @@
 
 A sandbox has no network, a read-only system without home folders or results, an empty folder of its own in memory, no
 variables of the environment, and no process but its own: the filter refuses to start any. Its limits are processor
-time, wall-clock time, memory, and the size of files. What is printed is dropped.
+time, wall-clock time, memory, and the size of files. Output is dropped.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Any
 
 from cortexdsl.errors import InputError
 from cortexdsl.import_path import isolated_python
+from cortexdsl.tasks.programs import inside, plain_values
 
 COMMAND = "bwrap"
 SECONDS = 10
@@ -39,7 +40,8 @@ FOLDER = 16 << 20
 """Bytes in the program's own folder, and of its largest file."""
 LONGEST_VERDICT = 1 << 20
 OWN = "/own"
-_INSIDE = Path(__file__).with_name("inside.py")
+_CODE = "/code"
+_START = f"import sys; sys.path.insert(0, {_CODE!r}); from {inside.__name__} import main; main()"
 _OLDEST = (0, 8)
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin", "HOME": OWN, "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0",
@@ -139,10 +141,13 @@ def _filter_pipe() -> Iterator[int]:
 
 @cache
 def _driver() -> str:
-    """Return the compiled code that runs inside, in a folder of this process: compiling it takes longer than a run."""
-    folder = tempfile.mkdtemp(prefix="cortexdsl-")
+    """Return a folder with the compiled code that runs inside: compiling it takes longer than a run."""
+    folder = Path(tempfile.mkdtemp(prefix="cortexdsl-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return str(py_compile.compile(str(_INSIDE), f"{folder}/inside.pyc", doraise=True))
+    for module in (inside, plain_values):
+        place = folder.joinpath(*module.__name__.split(".")).with_suffix(".pyc")
+        py_compile.compile(str(module.__file__), str(place), doraise=True)
+    return str(folder)
 
 
 @cache
@@ -161,7 +166,7 @@ def _command(path: str, descriptor: int) -> list[str]:
         "--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv",
         *(part for name, value in _ENVIRONMENT.items() for part in ("--setenv", name, value)),
         *(part for name in dict.fromkeys(bound) for part in ("--ro-bind", name, name)), *links,
-        "--ro-bind", _driver(), "/inside.pyc",
+        "--ro-bind", _driver(), _CODE,
         *(part for name in ("null", "zero", "urandom") for part in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")),
         "--size", str(FOLDER), "--tmpfs", OWN, "--symlink", OWN, "/tmp",
         "--remount-ro", "/", "--chdir", OWN, "--seccomp", str(descriptor),
@@ -209,7 +214,7 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
 def _started(path: str, which: str, receive: int, send: int, channel: int) -> subprocess.Popen[bytes]:
     limits = map(str, (SECONDS, MEMORY, FOLDER))
     with _filter_pipe() as descriptor:
-        command = [*_command(path, descriptor), *isolated_python(), "/inside.pyc"]
+        command = [*_command(path, descriptor), *isolated_python(), "-c", _START]
         return subprocess.Popen(
             [*command, which, str(receive), str(send), *limits, *_folders()], stdin=channel, stdout=channel,
             stderr=subprocess.DEVNULL, pass_fds=[receive, send, descriptor],
