@@ -12,7 +12,7 @@ import shtab
 from cortexdsl.cli import verbs
 from cortexdsl.core import Agent, Cell, Method, Model
 from cortexdsl.display.launch import workflow_folder
-from cortexdsl.engine.methods import with_draws
+from cortexdsl.engine.methods import with_samples
 from cortexdsl.errors import InputError, nearest
 from cortexdsl.jobs.arguments import results_place
 from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
@@ -163,10 +163,10 @@ def _explanation(plan: Plan, cell: Cell) -> str:
         return explain(cell.debate, templates=plan.templates)
     if cell.match.grow:
         draws = f"{cell.match.grow} grows to the {cell.match.unit} of {budget.name}"
-        return explain(cell.debate, draws=draws, templates=plan.templates)
+        return explain(cell.debate, samples=draws, templates=plan.templates)
     most = calls_of(rehearse_example(budget.debate))
     draws = f"as the {cell.match.unit} of {budget.name} allow, question by question; here for its longest debate"
-    return explain(with_draws(cell.debate, max(1, most)), draws=draws, templates=plan.templates)
+    return explain(with_samples(cell.debate, max(1, most)), samples=draws, templates=plan.templates)
 
 
 def _setting(text: str) -> tuple[str, Node]:

@@ -223,11 +223,11 @@ class Agent:
     name : str
     model : Model
     persona : str or None
-    given : mapping of name to float
-        Numbers that the spec gives it: `given(NAME)` in expressions, `agent.given` in templates.
+    vars : mapping of name to float
+        Numbers that the spec gives it: `vars(NAME)` in expressions, `agent.vars` in templates.
     """
 
     name: str
     model: Model
     persona: str | None = None
-    given: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+    vars: Mapping[str, float] = field(default_factory=lambda: EMPTY)

@@ -43,7 +43,7 @@ class Nobody(BaseTopology):
 
 @dataclass(frozen=True, slots=True)
 class Everyone(BaseTopology):
-    """Each agent hears all other debaters (see `Method.debaters`)."""
+    """Each agent hears all other debaters (see `Method.voters`)."""
 
     word: ClassVar = "everyone"
     candidates: ClassVar = "debaters"

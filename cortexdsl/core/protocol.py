@@ -71,7 +71,7 @@ class Step:
         `simultaneous`: all speak at once; `sequential`: each one hears those before it.
     each : str
         One call for each speaker, or for each edge, pair, match, listener or group.
-    draws : int
+    samples : int
         Replies per call.
     reads : str
         What is read from the reply.
@@ -111,7 +111,7 @@ class Step:
         "simultaneous", "Whether agents speak at the same time or one after the other."
     )
     each: Each = "speaker"
-    draws: int = 1
+    samples: int = 1
     reads: Reads = "answer"
     by_agent: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     beside: tuple[Beside, ...] = ()
@@ -223,7 +223,7 @@ class Decide:
         lowest and the highest). See `cortexdsl.engine.decisions.DECISION_RULES`.
     role : str or None
         With `last`.
-    fallback : str
+    tie : str
         How a tie is decided. `confidence`: by the highest summed recalibrated confidence, then by a seeded draw.
         `none`: the same, but if all voters differ there is no answer, which counts as wrong.
     weight : str
@@ -236,7 +236,7 @@ class Decide:
 
     rule: str
     role: str | None = None
-    fallback: Literal["confidence", "none"] = "confidence"
+    tie: Literal["confidence", "none"] = "confidence"
     weight: str = ""
     otherwise: str = "none"
     share: float = 0.0
@@ -266,7 +266,7 @@ class Method:
     quote : str
         What listeners get of a reply: all of it (without its confidence line), only its answer, or all of it after
         the model's reasoning.
-    debaters : tuple of str
+    voters : tuple of str
         The roles whose answers make rounds, consensus and votes. If empty, the role of the first answering step. A role
         that is chosen from one of them debates, too.
     confidence : Measure
@@ -295,7 +295,7 @@ class Method:
         "What prompts show of the replies of others. whole: the reply. answer: the answer alone. reasoning: the "
         "model's reasoning, then the reply.",
     )
-    debaters: tuple[str, ...] = ()
+    voters: tuple[str, ...] = ()
     confidence: Measure = STATED
     debate_confidence: DebateConfidence = BY_VOTES
     defer: Defer | None = None

@@ -52,7 +52,7 @@ def decide(method: Method, turns: Sequence[Turn], voters: Sequence[str], chance:
         answer = next((turn.answer for turn in reversed(answers) if turn.speaker in current), None)
         if answer is not None or rule.otherwise == "none":
             return Decision(answer)
-        rule = Decide(rule.otherwise, fallback=rule.fallback)
+        rule = Decide(rule.otherwise, tie=rule.tie)
     answers = answers_of(method, turns, voters)
     return DECISION_RULES[rule.rule].decide(Answers(answers, last_of(answers), rule, method, turns, voters, chance))
 
@@ -130,7 +130,7 @@ def vote(turns: Sequence[Turn], rule: Decide, chance: Chance) -> Decision:
     turns : sequence of Turn
         The last answers.
     rule : Decide
-        `majority` or `weighted`; with `fallback` `none` there is no answer if all of several voters differ.
+        `majority` or `weighted`; with `tie` `none` there is no answer if all of several voters differ.
     chance : Chance
         Called only if a draw is needed.
     """
@@ -191,7 +191,7 @@ def _winner(
     tied = highest(votes, votes)
     if len(tied) == 1:
         return Decision(tied[0], votes)
-    if rule.fallback == "none" and max(counts.values()) <= 1.0:
+    if rule.tie == "none" and max(counts.values()) <= 1.0:
         return Decision(None, votes, was_tied=True)
     finalists = highest(other, tied)
     answer = finalists[0] if len(finalists) == 1 else chance().choice(finalists)

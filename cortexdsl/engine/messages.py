@@ -192,8 +192,8 @@ def build_view(
     Variables
     ---------
     question : Question
-    agent : mapping name, number, persona, given
-        `number` as below; for an agent that does not debate, its place in its role. `given`: its numbers, by name.
+    agent : mapping name, number, persona, vars
+        `number` as below; for an agent that does not debate, its place in its role. `vars`: its numbers, by name.
     about : str or None
     round : int
     heard : list of mappings speaker, turn, number, is_mine, round, reads, text, answer, confidence, weight, trust,
@@ -245,7 +245,7 @@ def build_view(
             "name": me,
             "number": state.own_numbers.get(me),
             "persona": planned.speaker.persona,
-            "given": dict(planned.speaker.given),
+            "vars": dict(planned.speaker.vars),
         },
         "about": planned.about,
         "round": state.round,

@@ -78,8 +78,8 @@ def opens_round(method: Method, step: Step) -> bool:
 # ------------------------------------------------------------ roles and agents
 def principal_roles(method: Method) -> tuple[str, ...]:
     """Return the roles that debate: those that the protocol names, or else the role of the first answering step."""
-    if method.debaters:
-        return method.debaters
+    if method.voters:
+        return method.voters
     for name in scheduled_steps(method.schedule):
         if method.steps[name].reads == "answer":
             return (method.steps[name].role,)
@@ -152,21 +152,21 @@ def expressions_of(method: Method) -> Iterator[str]:
 
 # ------------------------------------------------------------ variants for one question or job
 def match_budget(method: Method, budget: Debate, unit: Literal["calls", "tokens"]) -> Method:
-    """Return a sampling method with as many draws as another debate of the same question used.
+    """Return a sampling method with as many samples as another debate of the same question used.
 
-    With `calls` the match is exact. With `tokens` the draws are the debate's tokens divided by those of its opening
+    With `calls` the match is exact. With `tokens` the samples are the debate's tokens divided by those of its opening
     answers (mean prompt and completion tokens of a turn in round 0), at least one, since the cost of a sample is not
     known in advance. Calls that measure confidences count for both methods, and so do those of the debates that the
     question was handed on to.
     """
     calls = sum(1 + len(turn.asides) for turn in budget.all_turns)
-    draws = max(1, calls // (1 + method.confidence.calls))
+    samples = max(1, calls // (1 + method.confidence.calls))
     if unit == "tokens":
         opening = [_tokens_of(turn) for turn in budget.turns if turn.round == 0]
         mean = sum(opening) / max(1, len(opening))
         spent = sum(map(_tokens_of, budget.all_turns))
-        draws = round(spent / mean) if mean else draws
-    return with_draws(method, draws)
+        samples = round(spent / mean) if mean else samples
+    return with_samples(method, samples)
 
 
 def _tokens_of(turn: Turn) -> int:
@@ -205,14 +205,14 @@ def with_all_models(method: Method, change: Callable[[Model], Model]) -> Method:
     return each_stage(method, changed)
 
 
-def with_draws(method: Method, draws: int) -> Method:
-    """Return a sampling method with `draws` replies per call in the steps that sample.
+def with_samples(method: Method, samples: int) -> Method:
+    """Return a sampling method with `samples` replies per call in the steps that sample.
 
     These are the steps that draw several replies; if none does, because it was set to one, all that answer.
     """
-    sampling = {name for name, step in method.steps.items() if step.draws > 1}
+    sampling = {name for name, step in method.steps.items() if step.samples > 1}
     sampling = sampling or {name for name, step in method.steps.items() if step.reads == "answer"}
-    steps = {name: replace(step, draws=draws) if name in sampling else step for name, step in method.steps.items()}
+    steps = {name: replace(step, samples=samples) if name in sampling else step for name, step in method.steps.items()}
     return replace(method, steps=steps)
 
 

@@ -29,7 +29,7 @@ from cortexdsl.engine.state import (
 )
 from cortexdsl.errors import DebateError
 from cortexdsl.expressions.evaluation import earlier_key, split_key
-from cortexdsl.expressions.names import GIVEN, OF_AGENT, OF_DEBATE
+from cortexdsl.expressions.names import OF_AGENT, OF_DEBATE, VARS
 
 Steps: TypeAlias = tuple[str, ...]
 """The steps whose readings a name is computed from; empty: all."""
@@ -183,8 +183,8 @@ def agent_values(now: Snapshot, keys: frozenset[str]) -> dict[str, Floats]:
         name, steps = split_key(key)
         if name in _STEP_VALUES and earlier_key(key) is None:
             factors[key] = _STEP_VALUES[name](now, steps)
-        elif name == GIVEN:
-            factors[key] = np.array([agent.given[steps[0]] for agent in now.agents])
+        elif name == VARS:
+            factors[key] = np.array([agent.vars[steps[0]] for agent in now.agents])
     return factors
 
 

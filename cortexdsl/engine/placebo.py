@@ -159,7 +159,7 @@ class Placebos:
             return None
         opening, asked = self._openings[speaker]
         peers = [name for name in self._places if name != speaker]
-        call = replace(opening, seed=self._further_seed(speaker, asked.draws + peers.index(turn.speaker)))
+        call = replace(opening, seed=self._further_seed(speaker, asked.samples + peers.index(turn.speaker)))
         reply = await self._ports.ask(call)
         if reply.error is not None:
             return None

@@ -308,7 +308,7 @@ class _Run:
             prompt = step.prompt_of(planned.speaker.name, roles_of(self.method, planned.speaker.name))
             messages = self.ports.render(prompt, view.variables)
             model = AS_WRITTEN if prompt in step.said else step.model_of(planned.speaker)
-            calls = [self._call(planned.speaker, model, messages) for _ in range(step.draws)]
+            calls = [self._call(planned.speaker, model, messages) for _ in range(step.samples)]
             if self.placebos is not None:
                 self.placebos.note_call(step, planned.speaker.name, calls[0])
             prepared += [(planned, view, call) for call in calls]

@@ -277,7 +277,7 @@ class PlannedTurn:
 def planned_turns(
     step: Step, agents: Sequence[Agent], graph: Graph, subjects: Collection[str] | None = None
 ) -> list[PlannedTurn]:
-    """Return the calls of a step, in the agents' order, each once whatever its `draws`.
+    """Return the calls of a step, in the agents' order, each once whatever its `samples`.
 
     There is one call for each speaker; or, by `each`, one for each edge, for each pair of agents that are heard, for
     each match of two neighbours among them, for each listener, or for each group. With a call for each edge, only the

@@ -97,7 +97,7 @@ def turn_sequence(method: Method) -> TurnSequence:
             raise InputError("a condition may end its debates early")
         if isinstance(part, str):
             step = method.steps[part]
-            if len(method.role_agents[step.role]) != 1 or step.each != "speaker" or step.draws != 1:
+            if len(method.role_agents[step.role]) != 1 or step.each != "speaker" or step.samples != 1:
                 raise InputError(f"in its step {part} not one agent speaks, once")
     if method.rounds_cap is not None:
         raise InputError("its rounds are capped (ends)")

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from cortexdsl.expressions.names import ANSWER, GIVEN, OF_STEPS
+from cortexdsl.expressions.names import ANSWER, OF_STEPS, VARS
 
 BEFORE = "before"
 """The function that returns an earlier value of a name."""
@@ -138,8 +138,8 @@ def _check(node: ast.expr, keys: set[str]) -> None:
         case ast.Constant(value=value) if isinstance(value, int | float) and not isinstance(value, bool):
             if not abs(value) < MAX_NUMBER:
                 raise ValueError("a number in the expression is too large")
-        case ast.Name(id=name) if name == GIVEN:
-            raise ValueError("given says which number: given(NAME)")
+        case ast.Name(id=name) if name == VARS:
+            raise ValueError("vars says which number: vars(NAME)")
         case ast.Name(id=name):
             keys.add(name)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not(), operand=operand):
@@ -163,9 +163,9 @@ def _check(node: ast.expr, keys: set[str]) -> None:
             if not arguments or not all(isinstance(argument, ast.Name) for argument in arguments):
                 raise ValueError(f"{name}() takes the names of steps")
             keys.add(_key(node))
-        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name == GIVEN:
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name == VARS:
             if len(arguments) != 1 or not isinstance(arguments[0], ast.Name):
-                raise ValueError("given() takes the name of one number: given(NAME)")
+                raise ValueError("vars() takes the name of one number: vars(NAME)")
             keys.add(_key(node))
         case ast.Call(func=ast.Name(id="before"), args=arguments, keywords=[]):
             inner: set[str] = set()
@@ -176,7 +176,7 @@ def _check(node: ast.expr, keys: set[str]) -> None:
                     "before() takes one name; write before(x) for each name, such as mean(before(support))"
                 )
             keys.add(_key(node))
-        case ast.Call(func=ast.Name(id=name)) if name not in (*FUNCTIONS, BEFORE, GIVEN):
+        case ast.Call(func=ast.Name(id=name)) if name not in (*FUNCTIONS, BEFORE, VARS):
             of_steps = f"; of one step are {', '.join(f'{each}(STEP)' for each in OF_STEPS)}"
             raise ValueError(f"there is no function {name}; there are {', '.join(FUNCTIONS)}, {BEFORE}{of_steps}")
         case _:
@@ -214,12 +214,12 @@ def _check_answers(tree: ast.expr) -> None:
 
 
 def _value_names(node: ast.AST) -> Iterator[ast.Name]:
-    """Yield the names of values; the names of steps in `mean_score(STEP)` and of numbers in `given(NAME)` are none."""
+    """Yield the names of values; the names of steps in `mean_score(STEP)` and of numbers in `vars(NAME)` are none."""
     match node:
         case ast.Name():
             yield node
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            for argument in () if name in OF_STEPS or name == GIVEN else arguments:
+            for argument in () if name in OF_STEPS or name == VARS else arguments:
                 yield from _value_names(argument)
         case _:
             for part in ast.iter_child_nodes(node):
@@ -270,7 +270,7 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
             parts = [_evaluate(part, values) for part in (left, *others)]
             truths = [_COMPARISONS[type(op)](one, other) for op, one, other in zip(ops, parts, parts[1:], strict=False)]
             return _as_number(reduce(np.logical_and, truths))
-        case ast.Call(func=ast.Name(id=name)) if name in OF_STEPS or name in (BEFORE, GIVEN):
+        case ast.Call(func=ast.Name(id=name)) if name in OF_STEPS or name in (BEFORE, VARS):
             return values[_key(node)]
         case ast.Call(func=ast.Name(id=name), args=arguments):
             computed = [_evaluate(argument, values) for argument in arguments]

@@ -26,7 +26,7 @@ OF_AGENT: Mapping[str, str] = {
     "answer": "its last answer, which can be compared with other answers",
     "chosen": "the share of the latest choices that named it. Only choices in which it was a candidate count; "
     "1 if there are none",
-    "given": "a number that the spec gives it: given(NAME)",
+    "vars": "a number that the spec gives it: vars(NAME)",
     "position": "its position among the agents that debate now, from 1 to n_agents",
     "random": "a random number in [0, 1), drawn again each time that the expression is computed",
 }
@@ -70,8 +70,8 @@ OF_STEPS: Mapping[str, Reads] = {
 }  # fmt: skip
 """The names that are computed from what steps read, and from what; `chosen(rank)` uses one step only."""
 
-GIVEN = "given"
-"""The name of the numbers that the spec gives agents; it always says which: `given(trust)`."""
+VARS = "vars"
+"""The name of the numbers that the spec gives agents; it always says which: `vars(trust)`."""
 
 FROM_ANSWERS = frozenset({
     "reliability", "confidence", "support", "stability", "similarity", "intimacy", "differs", "belief",

@@ -9,19 +9,22 @@ import ast
 import re
 from collections.abc import Mapping
 
-from cortexdsl.expressions.names import GIVEN, OF_STEPS
+from cortexdsl.expressions.names import OF_STEPS, VARS
 
 FORMER: Mapping[str, str] = {
     "abandoned": "dropped", "approved": "agreed", "mean_score": "peer_score", "position": "place", "random": "chance",
-    "stability": "constancy",
+    "stability": "constancy", "vars": "given",
 }  # fmt: skip
 """Names, each with the name that it had in version 0.2.0."""
 FORMER_PARTS: Mapping[str, str] = {"answer != before(answer)": "changed", "before(weight)": "previous"}
 """Parts of expressions, each with the name that it had in version 0.2.0."""
 
-_CURRENT = {former: name for name, former in FORMER.items()}
+_CURRENT = {
+    **{former: name for name, former in FORMER.items()},
+    **{former: f"({part})" if " " in part else part for part, former in FORMER_PARTS.items()},
+}
 _NAMES_OF_PARTS = {ast.dump(ast.parse(part, mode="eval").body): name for part, name in FORMER_PARTS.items()}
-_WITH_ARGUMENTS = {*OF_STEPS, *(FORMER.get(name, name) for name in OF_STEPS), GIVEN}
+_WITH_ARGUMENTS = {*OF_STEPS, *(FORMER.get(name, name) for name in (*OF_STEPS, VARS)), VARS}
 _WORD = re.compile(rf"\b(?:{'|'.join(sorted(_WITH_ARGUMENTS))})\s*\([^()]*\)|[A-Za-z_]\w*")
 
 
@@ -40,9 +43,9 @@ def as_recorded(text: str) -> str:
     return _renamed(text, FORMER)
 
 
-def from_record(key: str) -> str:
+def from_record(text: str) -> str:
     """Return an expression, or a key of one, with the names of today."""
-    return next((part for part, name in FORMER_PARTS.items() if name == key), None) or _renamed(key, _CURRENT)
+    return next((part for part, name in FORMER_PARTS.items() if name == text), None) or _renamed(text, _CURRENT)
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:

@@ -103,7 +103,7 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
     refuse_all(problems)
     models = with_shared_rates(models)
     agents = {
-        entry.name: Agent(entry.name, models[entry.model], entry.persona, MappingProxyType(entry.given))
+        entry.name: Agent(entry.name, models[entry.model], entry.persona, MappingProxyType(entry.vars))
         for entry in text.agents
     }
     teams = {name: team_of(team_members(names, agents), agents) for name, names in text.teams.items()}

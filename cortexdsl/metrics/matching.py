@@ -10,7 +10,7 @@ from typing import Any
 from cortexdsl.core import FREE, Cell, Debate, DebateCosts, Match, Method, Model
 from cortexdsl.core.metrics import METRICS
 from cortexdsl.engine.growth import Growth, grow_to
-from cortexdsl.engine.methods import match_budget, with_draws, with_each_model
+from cortexdsl.engine.methods import match_budget, with_each_model, with_samples
 from cortexdsl.errors import InputError
 from cortexdsl.metrics.budgets import OPERATIONS
 from cortexdsl.metrics.registry import find_measures
@@ -118,7 +118,7 @@ async def run_within(
     assert match is not None
     if not match.grow:
         sampled = match_budget(method, budget.debate, "calls" if match.unit == "calls" else "tokens")
-        draws = max(step.draws for step in sampled.steps.values())
+        draws = max(step.samples for step in sampled.steps.values())
         return MatchedDebate(await run(sampled), sampled, f"samples {draws}")
     if match.is_thought:
         thinking, tokens = with_thought(method, match, budget)
@@ -135,7 +135,7 @@ def growth_of(cell: Cell, method: Method) -> Growth:
     """Return the sizes of a matched cell: its steps, or any number of samples."""
     if cell.steps:
         return Growth(lambda step: cell.steps[step - 1].method if step <= len(cell.steps) else None)
-    return Growth(lambda step: with_draws(method, step) if step <= MOST_SAMPLES else None, is_linear=True)
+    return Growth(lambda step: with_samples(method, step) if step <= MOST_SAMPLES else None, is_linear=True)
 
 
 # ---------------------------------------------------------------- one long thought

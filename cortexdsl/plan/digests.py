@@ -86,11 +86,11 @@ class Coverage:
 
 
 COVERED: Mapping[type, Coverage] = {
-    Agent: Coverage("Agent", "name model persona", later="given"),
+    Agent: Coverage("Agent", "name model persona", later="given=vars"),
     Bin: Coverage("Bin", "low high value low_open high_closed"),
     Choose: Coverage("Choose", "role source weight keep", later="order", expressions="weight"),
     DebateConfidence: Coverage("DebateConfidence", "source", former={"verifier": None, "prompt": ""}),
-    Decide: Coverage("Decide", "rule role fallback", later="weight otherwise share", expressions="weight"),
+    Decide: Coverage("Decide", "rule role fallback=tie", later="weight otherwise share", expressions="weight"),
     Defer: Coverage("Defer", "below to method"),
     Edges: Coverage("Edges", "pairs"),
     Everyone: Coverage("Everyone"),
@@ -106,7 +106,7 @@ COVERED: Mapping[type, Coverage] = {
         "Method",
         "protocol cast=role_agents steps schedule decide rounds_cap recalibration participation similarity "
         "passes=quote",
-        later="debaters confidence debate_confidence defer",
+        later="debaters=voters confidence debate_confidence defer",
     ),
     Model: Coverage(
         "Model",
@@ -126,7 +126,7 @@ COVERED: Mapping[type, Coverage] = {
     Sparse: Coverage("Sparse", "weight keep", later="within", expressions="weight"),
     Step: Coverage(
         "Step",
-        "name role prompt hears tells own material order each draws reads",
+        "name role prompt hears tells own material order each draws=samples reads",
         later="by_agent beside by_role said of model sampling chooses placebo variants",
     ),
     StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),

@@ -210,7 +210,7 @@ class RecordedAgent:
 def _agent_to_json(agent: Agent) -> dict[str, Any]:
     model = agent.model
     names = agent.name, model.model, model.name, agent.persona
-    return _CODEC.write(RecordedAgent(*names, model.parameters, model.tokens, agent.given))
+    return _CODEC.write(RecordedAgent(*names, model.parameters, model.tokens, agent.vars))
 
 
 def _agent_from_json(value: Any) -> Agent:

@@ -216,7 +216,7 @@ MORE: Mapping[tuple[str, str], str] = {
     ("ModelText", "deterministic"): "failures.md#seeds-under-load",
     ("ModelText", "drop"): "providers.md#parameters-that-a-provider-does-not-take",
     ("TrainText", "samples"): "training.md#guided-replies-and-pairs",
-    ("VoteText", "fallback"): "language/protocol.md#the-decision",
+    ("VoteText", "tie"): "language/protocol.md#the-decision",
     ("protocol", "participation"): "reference/keys/expressions.md#names-of-agents",
     ("protocol", "similarity"): "language/protocol.md#similarity",
     ("spec", "extends"): "language.md#specs-that-build-on-others",

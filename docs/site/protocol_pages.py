@@ -89,7 +89,7 @@ def protocols_index() -> str:
         "from the reply, by default an answer. With each answer, the agent states its confidence, a number from 0 to "
         "1. `own` and `tells` say which turns of the speaker and of the heard agents the prompt shows. "
         "The defaults are no turn of the speaker (`none`), and the last turn of each heard agent (`[latest]`). "
-        "`draws: 5` are five replies to the same prompt. `said` names templates that are the reply themselves.\n"
+        "`samples: 5` are five replies to the same prompt. `said` names templates that are the reply themselves.\n"
         "- `schedule` has the order of the steps. `repeat` is a loop. `repeat: 0` is a loop that does "
         "not run with the default settings. `unless` skips a loop and `until` ends it, if a "
         "[condition](../language/protocol.md#the-schedule) is true. For example, `consensus` is true if the last "

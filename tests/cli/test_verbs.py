@@ -325,8 +325,8 @@ def test_explain_draws_a_matched_method_as_often_as_the_plan_counts(
     Path("specs/x.yaml").write_text(SPEC + matched)
     assert main(["explain", "specs/x.yaml", "matched"]) == 0
     said = capsys.readouterr().out
-    assert "draws: as the calls of sparse allow, question by question; here for its longest debate\n" in said
-    assert "draws: 9}" in said
+    assert "samples: as the calls of sparse allow, question by question; here for its longest debate\n" in said
+    assert "samples: 9}" in said
     assert "calls: 9 at most\n" in said
 
 

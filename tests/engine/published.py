@@ -123,7 +123,7 @@ def reflection(trials: int) -> Method:
 
 
 def self_consistency(samples: int) -> Method:
-    return method({"answer": {"draws": samples}}, ["answer"], "a")
+    return method({"answer": {"samples": samples}}, ["answer"], "a")
 
 
 def disagreeing(n: int, rounds: int) -> dict[str, str]:

@@ -364,7 +364,7 @@ def test_an_answer_of_another_role_does_not_take_the_place_of_the_deciding_one()
 
 def test_nobody_left_to_debate_is_the_first_reason() -> None:
     two = method({"pro": {"role": "pro"}, "con": {"role": "con"}}, ["pro", "con"], {"pro": "a", "con": "b"},
-                 debaters=("pro", "con"))  # fmt: skip
+                 voters=("pro", "con"))  # fmt: skip
     assert why_needed(two, Ablation(agents=("a", "b"), steps=("pro",))) == (
         "nobody is left to debate as pro or con",
         "leave out fewer agents",
@@ -378,7 +378,7 @@ def test_nobody_left_to_debate_is_the_first_reason() -> None:
 
 def test_the_opening_is_the_first_answer_of_those_who_debate() -> None:
     """A judge that answers before them opens nothing, and can be left out."""
-    debate = method(STEPS, ["conclude", "answer", "revise"], CAST, debaters=("debater",))
+    debate = method(STEPS, ["conclude", "answer", "revise"], CAST, voters=("debater",))
     assert why_needed(debate, Ablation(steps=("conclude",))) is None
     assert why_needed(debate, Ablation(steps=("revise",))) is None
     found = why_needed(debate, Ablation(steps=("answer",)))

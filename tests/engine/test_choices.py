@@ -167,7 +167,7 @@ def test_a_judge_reads_an_answer_and_a_verdict_at_once() -> None:
     role_agents = {"pro": "a", "con": "b", "judge": "j"}
     of = method(
         steps, [Repeat(3, ("open", "oppose", "judge"), until="approved")], role_agents,
-        decide=Decide("last", "judge"), debaters=("pro", "con"),
+        decide=Decide("last", "judge"), voters=("pro", "con"),
     )  # fmt: skip
     said = {"judge:j2": "40|0.5|disagree|-", "judge:j4": "41|0.5|agree|-", "oppose:b1": "41|0.5"}
     debate = run(of, Judged(said))
@@ -342,7 +342,7 @@ def test_of_several_draws_the_last_is_followed_by_the_next_round() -> None:
     votes = {}
     changed = "answer != before(answer)"
     for weight in ("abandoned", changed, "last"):
-        steps = {"answer": {"draws": 2}, "revise": {"own": "latest"}}
+        steps = {"answer": {"samples": 2}, "revise": {"own": "latest"}}
         of = method(steps, ["answer", "revise"], "a", decide=Decide("vote", weight=weight))
         votes[weight] = dict(run(of, Draws({"answer:a0": "?|0.5", "revise:a1": "2|0.5"})).votes)
     assert votes == {"abandoned": {"1": 0, "2": 0}, changed: {"1": 0, "2": 0}, "last": {"1": 0, "2": 1}}

@@ -285,7 +285,7 @@ def test_what_is_read_anew_as_another_answer_is_not_measured_any_more() -> None:
 def test_a_matched_budget_holds_the_calls_that_measure() -> None:
     """Four turns with two samples each are twelve calls: twelve draws that state, four that are measured like these."""
     found, _ = run(Measure("consistency", 2))
-    vote = method({"answer": {"draws": 5}}, ["answer"], "a")
-    assert match_budget(vote, found, "calls").steps["answer"].draws == 12
-    measured = method({"answer": {"draws": 5}}, ["answer"], "a", confidence=Measure("consistency", 2))
-    assert match_budget(measured, found, "calls").steps["answer"].draws == 4
+    vote = method({"answer": {"samples": 5}}, ["answer"], "a")
+    assert match_budget(vote, found, "calls").steps["answer"].samples == 12
+    measured = method({"answer": {"samples": 5}}, ["answer"], "a", confidence=Measure("consistency", 2))
+    assert match_budget(measured, found, "calls").steps["answer"].samples == 4

@@ -108,7 +108,7 @@ def test_equal_weights_go_to_the_most_votes() -> None:
 
 def test_without_a_fallback_all_different_is_no_answer() -> None:
     """The paper's rule; a tie of two against two is still settled by confidence."""
-    paper = Decide("majority", fallback="none")
+    paper = Decide("majority", tie="none")
     assert decide(paper, ("40", 0.9), ("41", 0.1), ("42", 0.1)) == Decision(None, {"40": 1, "41": 1, "42": 1}, True)
     assert decide(paper, ("41", 0.9), ("42", 0.1), ("41", 0.9), ("42", 0.1)).answer == "41"
     assert decide(paper, ("41", 0.9), (None, 0.1)) == Decision("41", {"41": 1.0})
@@ -160,7 +160,7 @@ def test_equal_weights_go_to_the_confidence_of_the_last_answers() -> None:
 
 def test_equal_weights_without_a_fallback_are_an_answer_only_where_two_agree_at_the_end() -> None:
     """Weights are level; nobody's last answer is another's: none. Where two end on 41, confidence settles it."""
-    none = Decide("vote", weight="1", fallback="none")
+    none = Decide("vote", weight="1", tie="none")
     ballots = (("40", 1.0, 0.9), ("41", 1.0, 0.1))
     assert weighed(*ballots, last=2, rule=none) == Decision(None, {"40": 1.0, "41": 1.0}, was_tied=True)
     unread = (*ballots, (None, 1.0, 0.5), (None, 1.0, 0.5))
@@ -246,7 +246,7 @@ def test_the_last_answer_is_of_somebody_who_plays_the_role_still(then: list[Any]
 
 @given(
     st.lists(st.tuples(st.sampled_from(["40", "41", "42", None]), st.sampled_from([None, 0.3, 0.6, 0.8])), max_size=7),
-    st.sampled_from([MAJORITY, WEIGHTED, Decide("majority", fallback="none")]),
+    st.sampled_from([MAJORITY, WEIGHTED, Decide("majority", tie="none")]),
     st.randoms(use_true_random=False),
 )
 def test_the_order_of_agents_does_not_change_a_vote(

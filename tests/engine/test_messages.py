@@ -102,7 +102,7 @@ def test_what_a_heard_turn_looks_like() -> None:
         [],
         [],
     )
-    assert seen["agent"] == {"name": "a", "number": 1, "persona": None, "given": {}}
+    assert seen["agent"] == {"name": "a", "number": 1, "persona": None, "vars": {}}
 
 
 def test_answers_alone_may_be_passed() -> None:
@@ -332,7 +332,7 @@ def test_a_group_knows_its_own_summary() -> None:
 
 def test_several_draws_are_all_heard() -> None:
     """Two independent replies to one prompt: a listener hears both, in order."""
-    of = method({"answer": {"draws": 2}, "revise": {"hears": Everyone()}}, ["answer", "revise"], "a b")
+    of = method({"answer": {"samples": 2}, "revise": {"hears": Everyone()}}, ["answer", "revise"], "a b")
     assert lines(of, "revise:a1") == "<- answer:b0 answer:b0"
 
 
@@ -462,7 +462,7 @@ def test_a_number_outlives_a_choice() -> None:
     steps = {"answer": {}, "propose": {"role": "proposer"}, "end": {"role": "concluding"}}
     role_agents = {"debater": "a", "proposer": "x y z", "concluding": "x y z"}
     chosen = Choose("concluding", "debater", "1", Keep("all"))
-    seen = views(method(steps, ["answer", "propose", chosen, "end"], role_agents, debaters=("debater",)))
+    seen = views(method(steps, ["answer", "propose", chosen, "end"], role_agents, voters=("debater",)))
     assert {name: view["agent"]["number"] for name, view in seen.items()} == {
         "answer:a0": 1, "propose:x1": 1, "propose:y1": 2, "propose:z1": 3, "end:a1": 1,
     }  # fmt: skip

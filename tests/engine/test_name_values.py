@@ -139,7 +139,7 @@ def test_several_draws_of_a_round_are_one_answer_the_last() -> None:
             reply = await super().ask(call)
             return dataclasses.replace(reply, text=reply.text.replace("?", str(len(self.calls))))
 
-    steps = {"answer": {"draws": 2}}
+    steps = {"answer": {"samples": 2}}
     script = {"answer:a0": "?|0.5", "revise:a1": "2|0.5"}
     assert worth("answer != before(answer)", ["answer", "revise"], script, steps, Draws) == [0, 0, 0]
 

@@ -94,14 +94,14 @@ def test_who_is_left_out_is_in_no_new_group() -> None:
 # ---------------------------------------------------------------- numbers of agents
 def given(written: Method, **numbers: float) -> Method:
     role_agents = {
-        role: tuple(dataclasses.replace(agent, given={"trust": numbers[agent.name]}) for agent in agents)
+        role: tuple(dataclasses.replace(agent, vars={"trust": numbers[agent.name]}) for agent in agents)
         for role, agents in written.role_agents.items()
     }
     return dataclasses.replace(written, role_agents=role_agents)
 
 
 def test_a_number_of_an_agent_weighs_it() -> None:
-    order = Choose("debater", "debater", "given(trust) * confidence", ALL, "weight")
+    order = Choose("debater", "debater", "vars(trust) * confidence", ALL, "weight")
     debate = run(given(of(Everyone(), order), a=5.0, b=1.0, c=0.0, d=-1.0), Stage(SURE))
     assert debate.choices[0].weight == pytest.approx((1.0, 0.9, 0.0, -0.5))
     assert debate.choices[0].chosen == ("a", "b", "c", "d")

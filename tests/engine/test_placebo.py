@@ -114,7 +114,7 @@ def test_further_replies_are_those_of_self_consistency() -> None:
     """Their seeds are those of an agent that sends its opening prompt again, so cells that sample share the calls."""
     stage, sampled = Stage(), Stage()
     run(placebo("same_length"), stage)
-    run(method({"answer": {"draws": 3}}, ["answer"]), sampled)
+    run(method({"answer": {"samples": 3}}, ["answer"]), sampled)
     known = {(call.messages[0]["content"], call.seed) for call in sampled.calls}
     assert {
         (c.messages[0]["content"], c.seed) for c in stage.calls if c.messages[0]["content"][:6] == "answer"

@@ -187,7 +187,7 @@ def test_two_roles_that_debate_agree_when_both_have_answered() -> None:
     steps = {"open": {"role": "pro"}, "oppose": {"role": "con", "hears": OfRole(("pro",))}}
     role_agents = {"pro": "a", "con": "b"}
     loop = Repeat(3, ("open", Repeat(1, ("oppose",), unless="consensus")), until="consensus")
-    debate = run(method(steps, [loop], role_agents, debaters=("pro", "con")))
+    debate = run(method(steps, [loop], role_agents, voters=("pro", "con")))
     assert [turn.step for turn in debate.turns] == ["open", "oppose"]
     assert (debate.stop, debate.rounds) == ("consensus", 1)
     assert debate.standing == ((0,), (0, 1))

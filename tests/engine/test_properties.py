@@ -59,7 +59,7 @@ METHODS = st.builds(
         participation=participation,
     ),
     TOPOLOGIES,
-    st.sampled_from([Decide("majority"), Decide("weighted"), Decide("majority", fallback="none")]),
+    st.sampled_from([Decide("majority"), Decide("weighted"), Decide("majority", tie="none")]),
     st.sampled_from(["spoken", "heard", "both"]),
 )
 

@@ -236,7 +236,7 @@ def test_comments_and_summaries_have_no_answer_and_scores_are_not_recalibrated()
 
 def test_draws_of_a_step_are_turns_of_one_execution_and_the_last_one_votes() -> None:
     stage = Stage({"answer:b0": "41|0.5"})
-    debate = run(method({"answer": {"draws": 2}}, ["answer"], "a b"), stage)
+    debate = run(method({"answer": {"samples": 2}}, ["answer"], "a b"), stage)
     assert [(turn.turn, turn.execution, turn.speaker) for turn in debate.turns] == [
         (0, 0, "a"), (1, 0, "a"), (2, 0, "b"), (3, 0, "b"),
     ]  # fmt: skip

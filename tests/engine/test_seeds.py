@@ -55,7 +55,7 @@ METHODS = {
         ["answer", "revise"],
         participation="both",
     ),
-    "samples": method({"answer": {"draws": 3}}, ["answer"], role_agents="a"),
+    "samples": method({"answer": {"samples": 3}}, ["answer"], role_agents="a"),
 }
 
 

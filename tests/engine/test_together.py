@@ -123,8 +123,8 @@ def test_a_matched_budget_holds_what_the_handed_on_question_cost(unit: Any, draw
     assert debate.deferred is not None
     other = replace(debate.deferred.debate.turns[0], prompt_tokens=20)
     same = replace(same, deferred=replace(debate.deferred, debate=replace(debate.deferred.debate, turns=(other,))))
-    sampled = match_budget(method({"answer": {"draws": 5}}, ["answer"]), same, unit)
-    assert sampled.steps["answer"].draws == draws
+    sampled = match_budget(method({"answer": {"samples": 5}}, ["answer"]), same, unit)
+    assert sampled.steps["answer"].samples == draws
 
 
 def test_a_method_that_hands_questions_on_has_the_wordings_of_the_other_one() -> None:
@@ -156,7 +156,7 @@ def test_a_record_with_all_of_them_is_read_as_it_was_written(kind: str) -> None:
         debate_confidence=DebateConfidence("weighted"),
     )
     given = {
-        role: tuple(replace(agent, given={"trust": 0.5}) for agent in role_agents)
+        role: tuple(replace(agent, vars={"trust": 0.5}) for agent in role_agents)
         for role, role_agents in inner.role_agents.items()
     }
     whole = handing(

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from cortexdsl.core import Agent, Debate, Everyone, Model, Repeat
-from cortexdsl.engine.methods import match_budget, with_draws, with_identities, with_pool
+from cortexdsl.engine.methods import match_budget, with_identities, with_pool, with_samples
 from tests.engine.stage import method, run
 
-SAMPLING = method({"answer": {"draws": 5}}, ["answer"], "a")
+SAMPLING = method({"answer": {"samples": 5}}, ["answer"], "a")
 
 
 def spent(*tokens: tuple[int | None, int | None]) -> Debate:
@@ -24,7 +24,7 @@ def spent(*tokens: tuple[int | None, int | None]) -> Debate:
 
 def test_as_many_samples_as_calls() -> None:
     debate = spent((9, 9), (9, 9), (9, 9), (9, 9), (9, 9), (9, 9))
-    assert match_budget(SAMPLING, debate, "calls").steps["answer"].draws == 6
+    assert match_budget(SAMPLING, debate, "calls").steps["answer"].samples == 6
     assert len(run(match_budget(SAMPLING, debate, "calls")).turns) == 6
 
 
@@ -42,7 +42,7 @@ def test_as_many_samples_as_calls() -> None:
     ],
 )
 def test_as_many_samples_as_the_tokens_hold(tokens: tuple[tuple[int | None, int | None], ...], draws: int) -> None:
-    assert match_budget(SAMPLING, spent(*tokens), "tokens").steps["answer"].draws == draws
+    assert match_budget(SAMPLING, spent(*tokens), "tokens").steps["answer"].samples == draws
 
 
 def test_one_agent_is_matched_by_its_own_opening() -> None:
@@ -51,26 +51,30 @@ def test_one_agent_is_matched_by_its_own_opening() -> None:
     debate = run(alone)
     turns = (dataclasses.replace(debate.turns[0], prompt_tokens=60, completion_tokens=40),
              dataclasses.replace(debate.turns[1], prompt_tokens=200, completion_tokens=60))  # fmt: skip
-    assert match_budget(SAMPLING, dataclasses.replace(debate, turns=turns), "tokens").steps["answer"].draws == 4
+    assert match_budget(SAMPLING, dataclasses.replace(debate, turns=turns), "tokens").steps["answer"].samples == 4
 
 
 def test_a_debate_without_an_opening_is_matched_by_its_calls() -> None:
     """What one of its answers cost is not known."""
     debate = spent((50, 50), (50, 50), (9, 9), (9, 9))
     later = tuple(dataclasses.replace(turn, round=1) for turn in debate.turns)
-    assert match_budget(SAMPLING, dataclasses.replace(debate, turns=later), "tokens").steps["answer"].draws == 4
+    assert match_budget(SAMPLING, dataclasses.replace(debate, turns=later), "tokens").steps["answer"].samples == 4
 
 
 def test_where_no_step_samples_those_that_answer_do() -> None:
     steps = {"answer": {}, "check": {"reads": "comment"}, "judge": {"reads": "verdict"}}
     of = method(steps, ["answer", "check", "judge"])
-    assert {name: step.draws for name, step in with_draws(of, 8).steps.items()} == {"answer": 8, "check": 1, "judge": 1}
+    assert {name: step.samples for name, step in with_samples(of, 8).steps.items()} == {
+        "answer": 8,
+        "check": 1,
+        "judge": 1,
+    }
 
 
 @pytest.mark.parametrize("draws", [2, 3])
 def test_steps_that_draw_once_are_left_alone(draws: int) -> None:
-    of = method({"answer": {"draws": draws}, "revise": {}}, ["answer", "revise"])
-    assert [step.draws for step in with_draws(of, 8).steps.values()] == [8, 1]
+    of = method({"answer": {"samples": draws}, "revise": {}}, ["answer", "revise"])
+    assert [step.samples for step in with_samples(of, 8).steps.values()] == [8, 1]
 
 
 def test_a_tool_says_what_its_replies_depend_on_and_a_model_does_not() -> None:

@@ -20,7 +20,7 @@ from cortexdsl.expressions.names import (
 )
 from tests.engine.stage import method, run
 
-WRITTEN = {"answer": "(answer != before(answer))", "given": "given(trust)"}
+WRITTEN = {"answer": "(answer != before(answer))", "vars": "vars(trust)"}
 """Names that do not stand alone, as they are written."""
 
 
@@ -73,7 +73,7 @@ ALL = ["answer", "review", "choose", "rule"]
 def given(of: Method) -> Method:
     """A method whose agents have a number called trust."""
     role_agents = {
-        role: tuple(replace(agent, given={"trust": 0.5}) for agent in agents) for role, agents in of.role_agents.items()
+        role: tuple(replace(agent, vars={"trust": 0.5}) for agent in agents) for role, agents in of.role_agents.items()
     }
     return replace(of, role_agents=role_agents)
 

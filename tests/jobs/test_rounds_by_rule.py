@@ -14,7 +14,7 @@ RULES = {
     "majority": "majority", "weighted": "weighted", "first": "first", "median": "median",
     "trimmed": "{trimmed: 0.2}", "of-a-debater": "{last: debater}", "all-rounds": "{vote: last + 1}",
     "late": "{vote: confidence * (round + 1)}",
-    "none": "{majority: {fallback: none}}",
+    "none": "{majority: {tie: none}}",
 }  # fmt: skip
 SPEC = """\
 seed: 4

@@ -9,6 +9,7 @@ import pytest
 
 import cortexdsl.language.grammar.experiment  # noqa: F401 - imports every class of the grammar
 from cortexdsl.expressions.names import NAMES
+from cortexdsl.expressions.spellings import FORMER, FORMER_PARTS
 from cortexdsl.language.grammar import old_words
 from cortexdsl.language.grammar.entries import StrictEntry
 from tests.language.sheets import place, problems
@@ -30,9 +31,13 @@ protocols:
 """
 WRITTEN = [  # where, what is written there (^ marks the place of the message), the line to write
     ("PROTOCOL", "^passes: answer", "write quote: answer"),
+    ("PROTOCOL", "^debaters: debater", "write voters: debater"),
+    ("PROTOCOL", "^fallback: none", "write tie: none"),
+    ("STEP", "^draws: 3", "write samples: 3"),
     ("LOOP", "until: ^agreed", "write approved"),
-    ("LOOP", "until: ^any(changed)", "write answer != before(answer)"),
-    ("LOOP", "until: ^mean(constancy) > 0.5", "write stability"),
+    ("LOOP", "until: ^mean(changes) > 1", old_words.GONE_NAMES["changes"]),
+    ("LOOP", "until: ^any(changed and not agreed)", "write any((answer != before(answer)) and not approved)"),
+    ("LOOP", "until: ^mean(peer_score(answer)) > 0.5", "write mean(mean_score(answer)) > 0.5"),
 ]
 
 
@@ -50,7 +55,8 @@ def test_an_old_key_is_not_accepted_anywhere() -> None:
 
 
 def test_an_old_name_has_a_value_nowhere() -> None:
-    assert not set(old_words.NAMES) & {name for names in NAMES.values() for name in names}
+    old = {*FORMER.values(), *FORMER_PARTS.values(), *old_words.GONE_NAMES}
+    assert not old & {name for names in NAMES.values() for name in names}
 
 
 @pytest.mark.parametrize(("where", "written", "line"), WRITTEN)

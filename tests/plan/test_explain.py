@@ -51,7 +51,7 @@ def when_needed(*before: SchedulePart) -> Method:
     join: list[SchedulePart] = [Choose("others", "debater", "position > 1", MET), "answer", "revise"]
     schedule = [*before, Choose("initial", "debater", "position == 1", MET), "first"]
     return method(STEPS, [*schedule, Repeat(1, tuple(join), unless="any(confidence > 0.9)")], CAST,
-                  debaters=("debater",))  # fmt: skip
+                  voters=("debater",))  # fmt: skip
 
 
 def test_a_choice_by_place_is_made_as_in_a_debate() -> None:
@@ -73,7 +73,7 @@ def test_who_hears_whom_is_a_matrix() -> None:
         "judge": {"role": "judge", "hears": OfRole(("debater",))},
     }
     of = method(
-        steps, ["answer", Repeat(2, ("revise",)), "judge"], {"debater": "a b c d", "judge": "j"}, debaters=("debater",)
+        steps, ["answer", Repeat(2, ("revise",)), "judge"], {"debater": "a b c d", "judge": "j"}, voters=("debater",)
     )
     assert explain(of).partition(LEGEND + "\n")[2].splitlines() == [
         "round 0, answer: a, b, c, d, each alone",
@@ -91,7 +91,7 @@ def test_who_hears_whom_is_a_matrix() -> None:
 def test_a_choice_by_what_is_said_silences_nobody() -> None:
     """Who is sure cannot be known before: all speak, and the text says that there may be fewer."""
     unsure = Choose("others", "debater", "confidence < 0.5", MET)
-    said = explain(method(STEPS, ["first", unsure, "answer"], CAST, debaters=("debater",)))
+    said = explain(method(STEPS, ["first", unsure, "answer"], CAST, voters=("debater",)))
     assert "calls: 6 at most (fewer if fewer agents are chosen)" in said
     assert "silent" not in said.split("who hears whom")[1]
     assert "- {choose: others, from: debater, where: confidence < 0.5}" in said
@@ -102,7 +102,7 @@ def test_places_are_not_known_once_somebody_may_have_left() -> None:
     leave = Choose("debater", "debater", "random < 0.5", MET)
     steps = STEPS | {"first": {"role": "debater"}, "answer": {"role": "others"}}
     schedule: list[SchedulePart] = ["first", leave, Choose("others", "debater", "position == n_agents", MET), "answer"]
-    staged = method(steps, schedule, CAST, debaters=("debater",))
+    staged = method(steps, schedule, CAST, voters=("debater",))
     assert "calls: 6 at most" in explain(staged)
 
 
@@ -173,8 +173,8 @@ def test_turns_that_a_template_leaves_out_are_not_heard(tmp_path: Path) -> None:
 
 def test_a_vote_is_shown_with_its_fallback() -> None:
     assert "\ndecide: {rule: majority}\n" in explain(method({"answer": {}}, ["answer"]))
-    said = explain(method({"answer": {}}, ["answer"], decide=Decide("majority", fallback="none")))
-    assert "\ndecide: {rule: majority, fallback: none}\n" in said
+    said = explain(method({"answer": {}}, ["answer"], decide=Decide("majority", tie="none")))
+    assert "\ndecide: {rule: majority, tie: none}\n" in said
 
 
 @pytest.mark.parametrize(

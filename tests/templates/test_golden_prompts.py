@@ -112,7 +112,7 @@ class Talk:
         if step.reads == "choice":
             said = f"Choice: {', '.join(str(turn['number']) for turn in view['heard'][: view.get('top', 1)])}"
         said += "".join("\nVerdict: no" for what in step.beside if what == "verdict")
-        self.prompts += [messages] * step.draws
+        self.prompts += [messages] * step.samples
         if prompt in step.said:
             return messages
         return (*messages, {"role": "reply", "content": said})

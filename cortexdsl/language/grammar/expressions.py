@@ -13,7 +13,7 @@ from cortexdsl.errors import nearest
 from cortexdsl.expressions.evaluation import ParsedExpression, earlier_key, evaluate, parse, side_calls, split_key
 from cortexdsl.expressions.names import COUNTS, HAVE_EARLIER, NAMES, SHARES, ExpressionPlace, sample_values
 from cortexdsl.language.grammar.entries import Text, invalid
-from cortexdsl.language.grammar.old_words import name_remedy
+from cortexdsl.language.grammar.old_words import expression_remedy
 
 _MOST = {"condition": 0, "choice": 1}
 """Most axes of a value that may be longer than one."""
@@ -99,12 +99,12 @@ def expression(place: ExpressionPlace) -> Callable[[str], str]:
         try:
             parsed = parse(text)
         except ValueError as error:
-            raise invalid(str(error), slip(text) or f"names: {', '.join(known)}") from None
+            raise invalid(str(error), expression_remedy(text) or slip(text) or f"names: {', '.join(known)}") from None
         _check_earlier(parsed, place)
         for name in sorted(parsed.names - {*NAMES[place], *HAVE_EARLIER[place]}):
             if any(name in names for names in NAMES.values()):
                 raise invalid(f"{name} has no value in {_PLACES[place]}", f"names: {', '.join(known)}")
-            raise invalid(f"no factor is called {name}", name_remedy(name) or nearest(name, known))
+            raise invalid(f"no factor is called {name}", expression_remedy(text) or nearest(name, known))
         samples = [sample_values(place, value) for value in (0.3, 0.9, 1.7, 3.0)]
         samples = [{key: sample[split_key(key)[0]] for key in parsed.keys} for sample in samples]
         for side, part, shape in side_calls(parsed, samples[0]):

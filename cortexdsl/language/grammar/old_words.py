@@ -7,14 +7,19 @@ takes its remedy from here. A new entry of a table needs no other code.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cortexdsl.expressions.spellings import FORMER, FORMER_PARTS, from_record
+from cortexdsl.expressions.spellings import from_record
 
 KEYS: Mapping[str, Mapping[str, str]] = {
-    "ProtocolText": {"passes": "quote: {}"},
-    "setting": {"graph": "topology: {}", "passes": "quote: {}"},
+    "ProtocolText": {"debaters": "voters: {}", "fallback": "tie: {}", "passes": "quote: {}"},
+    "StepText": {"draws": "samples: {}"},
+    "VoteText": {"fallback": "tie: {}"},
+    "BallotForm": {"fallback": "tie: {}"},
+    "AgentText": {"given": "vars: {}"},
+    "setting": {"fallback": "tie: {}", "graph": "topology: {}", "passes": "quote: {}"},
 }
 """By place: old keys, each with the line to write instead, in which `{}` stands for the value that was written.
 
@@ -25,12 +30,11 @@ for the settings of built-in protocols.
 VALUES: Mapping[str, Mapping[str, str]] = {}
 """By the key that is written now: old values, each with the new one."""
 
-NAMES: Mapping[str, str] = {
-    **{former: name for name, former in {**FORMER, **FORMER_PARTS}.items()},
-    "changes": "answer != before(answer): whether the last answer is another than the one before",
-    "authors": "support: the share of the debaters with this answer",
+GONE_NAMES: Mapping[str, str] = {
+    "changes": "write answer != before(answer): whether the last answer is another than the one before",
+    "authors": "write support: the share of the debaters with this answer",
 }
-"""Old names in expressions, each with what to write instead."""
+"""Names in expressions without a name of today, each with its remedy. `FORMER` has the others."""
 
 _EXPRESSIONS = ("weight", "where", "until", "unless", "if", "vote")
 
@@ -55,9 +59,10 @@ def value_remedy(route: Sequence[object], value: Any) -> str:
     return f"write {key}: {new}" if new else ""
 
 
-def name_remedy(name: str) -> str:
-    """Return what to write instead of an old name in an expression, or nothing for any other name."""
-    return f"write {NAMES[name]}" if name in NAMES else ""
+def expression_remedy(text: str) -> str:
+    """Return the expression to write instead of one with old names, or nothing for any other expression."""
+    gone = next((remedy for name, remedy in GONE_NAMES.items() if re.search(rf"\b{name}\b", text)), "")
+    return gone or (f"write {new}" if (new := from_record(text)) != text else "")
 
 
 def _renewed(key: str, value: Any) -> Any:

@@ -163,7 +163,7 @@ def bins(recalibration: str | StepsForm | BinsForm) -> tuple[Bin, ...]:
     return NAMED_BINS[recalibration] if isinstance(recalibration, str) else recalibration.value()
 
 
-Fallback: TypeAlias = Literal["confidence", "none"]
+Tie: TypeAlias = Literal["confidence", "none"]
 _CONFIDENCE = "confidence: the answer with the highest sum of confidences wins."
 _DEBATERS = "confidence: the answer that the most debaters gave wins."
 _NONE = (
@@ -176,11 +176,11 @@ _RULES = tuple(name for name, rule in DECISION_RULES.items() if rule.is_word)
 
 
 class VoteText(StrictEntry):
-    """The rule for a tied vote: `{fallback: none}`."""
+    """The rule for a tied vote: `{tie: none}`."""
 
-    example: ClassVar[str] = "{fallback: none}"
+    example: ClassVar[str] = "{tie: none}"
 
-    fallback: Annotated[Fallback | Setting, OneOf()] = Field(
+    tie: Annotated[Tie | Setting, OneOf()] = Field(
         "confidence",
         description=f"How a tie is decided. {_CONFIDENCE} With `weighted`, the answer that the most debaters gave. "
         f"{_NONE}",
@@ -199,13 +199,13 @@ class LastForm(StrictEntry):
 
 
 class MajorityForm(StrictEntry):
-    """`{majority: {fallback: none}}`: a majority vote, with a rule for ties."""
+    """`{majority: {tie: none}}`: a majority vote, with a rule for ties."""
 
     majority: VoteText = Field(description="The rule for a tied vote.")
 
 
 class WeightedForm(StrictEntry):
-    """`{weighted: {fallback: none}}`: a vote weighted by confidence, with a rule for ties."""
+    """`{weighted: {tie: none}}`: a vote weighted by confidence, with a rule for ties."""
 
     weighted: VoteText = Field(description="The rule for a tied vote.")
 
@@ -215,7 +215,7 @@ class BallotForm(VoteText):
 
     example: ClassVar[str] = "{vote: weight of an answer}"
 
-    fallback: Annotated[Fallback | Setting, OneOf()] = Field(
+    tie: Annotated[Tie | Setting, OneOf()] = Field(
         "confidence", description=f"How a tie is decided. {_CONFIDENCE} {_NONE}"
     )
     vote: Ballot = Field(description="An expression with a value for each answer.")
@@ -249,23 +249,23 @@ def decision(text: ProtocolText) -> Decide:
         case LastForm(last=role, otherwise=None | "none"):
             return Decide("last", role)
         case LastForm(last=role, otherwise=rule):
-            return Decide("last", role, fallback=text.fallback, otherwise=rule)  # type: ignore[arg-type]
+            return Decide("last", role, tie=text.tie, otherwise=rule)  # type: ignore[arg-type]
         case BallotForm(vote=weight) as vote:
-            return Decide("vote", fallback=_fallback(vote, text), weight=weight)
+            return Decide("vote", tie=_tie(vote, text), weight=weight)
         case MajorityForm(majority=vote):
-            return Decide("majority", fallback=_fallback(vote, text))
+            return Decide("majority", tie=_tie(vote, text))
         case WeightedForm(weighted=vote):
-            return Decide("weighted", fallback=_fallback(vote, text))
+            return Decide("weighted", tie=_tie(vote, text))
         case "median":
             return Decide("trimmed", share=0.5)
         case TrimmedForm(trimmed=share):
             return Decide("trimmed", share=number(share))
         case rule:
-            return Decide(rule, fallback=text.fallback)  # type: ignore[arg-type]
+            return Decide(rule, tie=text.tie)  # type: ignore[arg-type]
 
 
-def _fallback(vote: VoteText, text: ProtocolText) -> Any:
-    return vote.fallback if "fallback" in vote.model_fields_set else text.fallback
+def _tie(vote: VoteText, text: ProtocolText) -> Any:
+    return vote.tie if "tie" in vote.model_fields_set else text.tie
 
 
 # ---------------------------------------------------------------- roles
@@ -316,7 +316,7 @@ class ProtocolText(StrictEntry):
     roles: Annotated[dict[Variable, RoleText], Field(min_length=1)] = Field(
         {"debater": "everyone"}, description="The agents of each role."
     )
-    debaters: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = (
+    voters: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = (
         Field(
             (),
             description="The roles whose answers are the votes. Rounds count only these answers. Default: the role of "
@@ -343,8 +343,8 @@ class ProtocolText(StrictEntry):
         "share. asked: a model states it, in a step with `reads: similarity`. Or write an embedding model, "
         "sentence-transformers/NAME or nli/NAME.",
     )
-    fallback: Annotated[Fallback | Setting, OneOf()] = Field(
+    tie: Annotated[Tie | Setting, OneOf()] = Field(
         "confidence",
-        description=f"How a tie is decided, if `decide` has no `fallback`. {_CONFIDENCE} With `weighted` and `pool`, "
+        description=f"How a tie is decided, if `decide` has no `tie`. {_CONFIDENCE} With `weighted` and `pool`, "
         f"the answer that the most debaters gave. {_NONE}",
     )

@@ -14,7 +14,7 @@ from cortexdsl.expressions.names import NAMES
 from cortexdsl.language.grammar.entries import Count, CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
 from cortexdsl.language.grammar.expressions import ChoiceWeight, expression
 from cortexdsl.language.grammar.hears import KeepText, keep_rule, may_keep_nobody
-from cortexdsl.language.grammar.old_words import name_remedy
+from cortexdsl.language.grammar.old_words import expression_remedy
 
 _SUCH_AS = "agreement >= 0.8"
 _NUMBER = re.compile(r"\s*[\d.]+%?\s*")
@@ -28,7 +28,7 @@ def _condition(value: Any) -> Any:
         raise invalid(f"{value} is not a condition", f"write what it is compared with, such as {_SUCH_AS}")
     if isinstance(value, str) and value.isidentifier() and value not in (NEVER, *NAMES["condition"]):
         remedy = f"{nearest(value, ['true', 'false', *TIMES])}; or an expression such as {_SUCH_AS}"
-        raise invalid(f"{value!r} is not a time to end", name_remedy(value) or remedy)
+        raise invalid(f"{value!r} is not a time to end", expression_remedy(value) or remedy)
     return value if value == NEVER or not isinstance(value, str) else expression("condition")(value)
 
 
@@ -92,7 +92,7 @@ def _one_source(value: Any) -> Any:
         raise invalid(
             "candidates come from one role",
             "write one role for all of them, roles: {both: everyone} or a list of agents, and let it debate:"
-            " debaters: both",
+            " voters: both",
         )
     return value
 

@@ -52,7 +52,7 @@ _RESERVED = {
     "model": "it is written above", "messages": "prompts are templates", "seed": "seeds come from the spec's seed",
     "api_key": "write api_key_env: NAME, the variable that holds the key", "api_base": "write it beside options",
     "base_url": "write api_base beside options", "stream": "write stream: beside options",
-    "stream_options": "streams are always asked for their token counts", "n": "write draws in a step",
+    "stream_options": "streams are always asked for their token counts", "n": "write samples: in a step",
     **dict.fromkeys(SAMPLING, "write it beside options"),
     **dict.fromkeys(
         ("fallbacks", "context_window_fallback_dict", "model_list", "models", "route"),
@@ -321,9 +321,9 @@ class AgentText(StrictEntry):
         description="The name of an entry of models."
     )
     persona: Text | None = Field(None, description="The system message: a role or a manner.")
-    given: dict[Variable, Number] = Field(
+    vars: dict[Variable, Number] = Field(
         default_factory=dict,
-        description="Numbers of your own. Expressions read them as given(NAME), templates as agent.given.",
+        description="Numbers of your own. Expressions read them as vars(NAME), templates as agent.vars.",
     )
 
 

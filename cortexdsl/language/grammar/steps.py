@@ -193,7 +193,7 @@ class StepText(StrictEntry):
         "speaker",
         description="What gets a separate call, such as each speaker, or each pair of heard agents.",
     )
-    draws: Count = Field(1, description="How many independent replies each call gets.")
+    samples: Count = Field(1, description="How many independent replies each call gets.")
     model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = Field(
         None, description="The model of this step. Default: each agent's own model."
     )

@@ -35,7 +35,7 @@ from cortexdsl.engine.methods import debating_agents, debating_roles, principal_
 from cortexdsl.engine.topology import check_layout, draw_groups, heard_matrix
 from cortexdsl.errors import DebateError, Problem, nearest
 from cortexdsl.expressions import evaluation
-from cortexdsl.expressions.names import GIVEN
+from cortexdsl.expressions.names import VARS
 from cortexdsl.language.grammar.protocol import ProtocolText
 from cortexdsl.language.grammar.schedule import ChooseText, choice_of
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, Route
@@ -82,7 +82,7 @@ def _layout(
     heard = f"write hears: {{role: {_listed(principal_roles(method))}}}"
     match hears:
         case Everyone() if not debates:
-            who_debates = f"; or say who debates: debaters: [{step.role}]" if step.reads == "answer" else ""
+            who_debates = f"; or say who debates: voters: [{step.role}]" if step.reads == "answer" else ""
             yield problem_at(route, f"everyone is every {who}, and {step.role} speaks", heard + who_debates)
         case Ring() if not debates:
             yield problem_at(route, f"a ring lies within one role: {who}, and {step.role} speaks", heard)
@@ -141,7 +141,7 @@ def _lacking(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
             yield from _sizes(agents, route, problem_at)
         for key in sorted(evaluation.parse(expression).keys):
             name, numbers = evaluation.split_key(key)
-            if name == GIVEN:
+            if name == VARS:
                 yield from _numbers(debating_agents(method), numbers[0], route, problem_at)
 
 
@@ -221,12 +221,12 @@ def _sizes(agents: tuple[Agent, ...], route: Route, problem_at: ProblemAt) -> It
 
 def _numbers(agents: tuple[Agent, ...], number: str, route: Route, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     """Yield the agents that an expression weighs by a number that the spec does not give them."""
-    known = sorted({name for agent in agents for name in agent.given})
-    lacking = [agent.name for agent in agents if number not in agent.given]
+    known = sorted({name for agent in agents for name in agent.vars})
+    lacking = [agent.name for agent in agents if number not in agent.vars]
     if lacking:
         near = f"{nearest(number, known, say='numbers that agents have')}; " if known and number not in known else ""
-        remedy = f"{near}write given: {{{number}: NUMBER}} in the entry of every agent that debates"
-        yield problem_at(route, f"given({number}): {', '.join(lacking)} has no number called {number}", remedy)
+        remedy = f"{near}write vars: {{{number}: NUMBER}} in the entry of every agent that debates"
+        yield problem_at(route, f"vars({number}): {', '.join(lacking)} has no number called {number}", remedy)
 
 
 def _networkx(

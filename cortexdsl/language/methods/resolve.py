@@ -155,7 +155,7 @@ def _method(
     return core_value(
         Method,
         text,
-        translated=("title", "source", "settings", "roles", "topologies", "ends", "fallback"),
+        translated=("title", "source", "settings", "roles", "topologies", "ends", "tie"),
         protocol=name,
         role_agents=roles_in_use(role_agents, steps.values(), schedule),
         steps=MappingProxyType(steps),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from cortexdsl.core import AUDIBLE
 from cortexdsl.errors import nearest
 from cortexdsl.expressions import evaluation
-from cortexdsl.expressions.names import GIVEN, OF_STEPS
+from cortexdsl.expressions.names import OF_STEPS, VARS
 from cortexdsl.language.grammar.experiment import METHOD_WORDS
 from cortexdsl.language.grammar.hears import GroupsForm, RoleForm, SparseForm
 from cortexdsl.language.grammar.protocol import LastForm, ProtocolText
@@ -146,15 +146,15 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
         if step.of and step.of not in text.roles:
             remedy = nearest(step.of, text.roles, say="roles")
             yield problem_at(("steps", name, "each", "edge"), f"there is no role {step.of}", remedy)
-    for role in text.debaters:
+    for role in text.voters:
         if role not in text.roles:
-            yield problem_at(("debaters",), f"there is no role {role}", nearest(role, text.roles, say="roles"))
+            yield problem_at(("voters",), f"there is no role {role}", nearest(role, text.roles, say="roles"))
     for choice, route in walks.items_of(ChooseText, text):
         for word, who in (("choose", choice.choose), ("from", choice.source)):
             if who not in text.roles and (word == "choose" or choice.from_):
                 yield problem_at((*route, word), f"there is no role {who}", nearest(who, text.roles, say="roles"))
     spoken = {step.role for step in text.steps.values()}
-    used = spoken.union(text.debaters, *((c.choose, c.from_ or "") for c, _ in walks.items_of(ChooseText, text)))
+    used = spoken.union(text.voters, *((c.choose, c.from_ or "") for c, _ in walks.items_of(ChooseText, text)))
     used |= {name for step in text.steps.values() if isinstance(step.prompt, dict) for name in step.prompt}
     used |= {step.of for step in text.steps.values()}
     for role in text.roles:
@@ -200,21 +200,21 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
 
 def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     """Yield debaters that never answer, and candidates that do not debate."""
-    debating = set(text.debaters or [*answering][:1])
+    debating = set(text.voters or [*answering][:1])
     chosen = list(walks.items_of(ChooseText, text))
     while more := {c.choose for c, _ in chosen if c.source in debating} - debating:
         debating |= more
-    for role in text.debaters:
+    for role in text.voters:
         if role in text.roles and not debating & {*answering}:
             others = " or ".join(f"[{other}]" for other in dict.fromkeys(answering))
-            remedy = f"write debaters: {others}, whose steps do, or leave debaters out; or let one have reads: answer"
-            yield problem_at(("debaters",), f"no step of {role} reads an answer", remedy)
+            remedy = f"write voters: {others}, whose steps do, or leave voters out; or let one have reads: answer"
+            yield problem_at(("voters",), f"no step of {role} reads an answer", remedy)
     for choice, route in chosen:
         source = choice.source
         if source in text.roles and source not in debating:
-            first = text.debaters or tuple(answering)[:1]
+            first = text.voters or tuple(answering)[:1]
             what = f"{source} does not debate, so that there is nothing to weigh"
-            remedy = f"write from: {' or '.join(first)}; or let it debate: debaters: [{', '.join((*first, source))}]"
+            remedy = f"write from: {' or '.join(first)}; or let it debate: voters: [{', '.join((*first, source))}]"
             yield problem_at((*route, "from" if choice.from_ else "choose"), what, remedy)
 
 
@@ -273,7 +273,7 @@ def _of_steps(
     text: ProtocolText, factor: str, named: Iterable[str], route: Route, problem_at: ProblemAt
 ) -> Iterator[PlacedProblem]:
     """Yield the steps in `factor(step)` that do not exist or do not read what the factor is made of."""
-    if factor == GIVEN:
+    if factor == VARS:
         return
     reading = [name for name, step in text.steps.items() if OF_STEPS.get(factor, "") in step.reads]
     for name in named:

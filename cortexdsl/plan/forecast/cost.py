@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import bound_of
 from cortexdsl.core import Ablation, Call, Cell, Dataset, Message, Method, Question, Render, Reply, Sparse
-from cortexdsl.engine.methods import in_each_wording, pool_sources, with_draws, with_pool
+from cortexdsl.engine.methods import in_each_wording, pool_sources, with_pool, with_samples
 from cortexdsl.engine.run import run_debate
 from cortexdsl.engine.trajectories import trajectory
 from cortexdsl.errors import DebateError, Problem, SpecError
@@ -187,7 +187,7 @@ def prompt_inputs(method: Method) -> Any:
         for step in method.steps.values()
     ]
     role_agents = [
-        (role, [(agent.name, agent.persona, sorted(agent.given.items())) for agent in agents])
+        (role, [(agent.name, agent.persona, sorted(agent.vars.items())) for agent in agents])
         for role, agents in method.role_agents.items()
     ]
     own = (steps, role_agents, method.schedule, method.rounds_cap, method.quote, method.confidence.prompt)
@@ -255,7 +255,7 @@ async def _rehearsed_methods(
         if cell.match is not None and cell.match.grow:
             method = matched_method(plan, cell, sample[0], render, lengths).method
         elif budget is not None:
-            method = with_draws(method, max(1, rehearsed[budget.name][1].calls // len(sample)))
+            method = with_samples(method, max(1, rehearsed[budget.name][1].calls // len(sample)))
         estimate = await rehearse(method, sample, render, seed=plan.seed, lengths=lengths, seen=seen)
         rehearsed[cell.name] = method, estimate
     return rehearsed
@@ -343,7 +343,7 @@ async def _rehearsed(plan: Plan, cell: Cell, dataset: str) -> dict[str, float]:
         if cell.match.grow and not cell.steps:  # as many samples, or as long a reply, as a budget buys
             return {}
         if not cell.match.grow:
-            method = with_draws(method, int((await _rehearsed(plan, budget, dataset))["calls"]))
+            method = with_samples(method, int((await _rehearsed(plan, budget, dataset))["calls"]))
     ports = _Counted(renderer(plan.templates, task))
     example = await run_debate(full_length(method), question, ports.ports(), seed=plan.seed, replicate=1)
     calls = len(list(debate_calls(example)))

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 from cortexdsl.core import Call, Cell, Model, RateLimit, Reply
-from cortexdsl.engine.methods import with_draws, with_pool
+from cortexdsl.engine.methods import with_pool, with_samples
 from cortexdsl.engine.run import run_debate
 from cortexdsl.language.shared_rates import key_of
 from cortexdsl.models.endpoints.rates import KINDS, least_seconds
@@ -104,7 +104,7 @@ def _waves_of(plan: Plan, cell: Cell) -> int:
     method = with_pool(cell.debate, passages_for(plan, cell))
     budget = plan.budget_of(cell)
     if budget is not None:  # its calls are those of another cell, and made at once
-        method = with_draws(method, 1)
+        method = with_samples(method, 1)
     rehearsal = _Levels(renderer(plan.templates, task))
     asyncio.run(run_debate(full_length(method), task.questions[0], rehearsal.ports(), seed=plan.seed, replicate=1))
     return rehearsal.waves + (0 if budget is None else _waves_of(plan, budget))

@@ -197,7 +197,7 @@ def _agents(plan: Plan) -> list[dict[str, Any]]:
             "entry": agent.model.name,
             "options": dict(agent.model.options),
             "persona": agent.persona,
-            **({"given": dict(agent.given)} if agent.given else {}),
+            **({"given": dict(agent.vars)} if agent.vars else {}),
         }
         for cell in plan.cells
         for role_agents in cell.debate.role_agents.values()

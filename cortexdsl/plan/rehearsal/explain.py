@@ -29,7 +29,7 @@ _WIDTH = 110
 LEGEND = "rows hear columns: # one turn, a digit so many, o only its own, ~ something else in its place, . nothing"
 
 
-def explain(method: Method, *, draws: str = "", templates: Templates | None = None) -> str:
+def explain(method: Method, *, samples: str = "", templates: Templates | None = None) -> str:
     """Explain a method: its parts as YAML, and who hears whom in a debate without agreement.
 
     Parameters
@@ -41,7 +41,7 @@ def explain(method: Method, *, draws: str = "", templates: Templates | None = No
         Those of the method: then only turns whose words a template writes count as heard.
     """
     debated = rehearse_example(method, templates)
-    values = {**method_values(method), **({"draws": draws} if draws else {})}
+    values = {**method_values(method), **({"samples": samples} if samples else {})}
     text = yaml.safe_dump(values, sort_keys=False, default_flow_style=None, allow_unicode=True, width=_WIDTH)
     lines = [
         f"calls: {calls_of(debated)} at most" + why_fewer_calls(method),

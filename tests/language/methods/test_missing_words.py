@@ -17,7 +17,7 @@ models:
   far: {{model: openai/m, api_base: env:BASE, temperature: 0.5, max_tokens: 200}}
   near: {{model: openai/n, api_base: env:BASE}}
   own: {{model: builtin/solver, skill: 0.5}}
-agents: [{{name: ann, model: far, given: {{trust: 2, luck: 0.5}}}}, {{name: bob, model: own}}]
+agents: [{{name: ann, model: far, vars: {{trust: 2, luck: 0.5}}}}, {{name: bob, model: own}}]
 teams: {{pair: [ann, ann, bob]}}
 methods: {{own: {{protocol: own, team: pair}}}}
 {grid}
@@ -74,7 +74,7 @@ def test_a_setting_may_be_the_temperature_of_a_step(tmp_path: Path) -> None:
 
 def test_agents_and_their_copies_have_numbers(tmp_path: Path) -> None:
     agents = method(tmp_path).role_agents["debater"]
-    assert [(agent.name, dict(agent.given)) for agent in agents] == [
+    assert [(agent.name, dict(agent.vars)) for agent in agents] == [
         ("ann", {"trust": 2, "luck": 0.5}), ("ann-2", {"trust": 2, "luck": 0.5}), ("bob", {}),
     ]  # fmt: skip
 

@@ -161,15 +161,15 @@ def test_prompts_of_a_method_replace_those_of_the_protocol() -> None:
 @pytest.mark.parametrize(
     ("decide", "meant"),
     [
-        ("majority", Decide("majority", fallback="none")),
-        ("{majority: {fallback: confidence}}", Decide("majority")),
-        ("{weighted: {}}", Decide("weighted", fallback="none")),
-        ("first", Decide("first", fallback="none")),
+        ("majority", Decide("majority", tie="none")),
+        ("{majority: {tie: confidence}}", Decide("majority")),
+        ("{weighted: {}}", Decide("weighted", tie="none")),
+        ("first", Decide("first", tie="none")),
         ("{last: debater}", Decide("last", "debater")),
     ],
 )
 def test_decisions(decide: str, meant: Decide) -> None:
-    text = f"steps: {{a: {{role: debater, prompt: a.j2}}}}\nschedule: [a]\ndecide: {decide}\nfallback: none\n"
+    text = f"steps: {{a: {{role: debater, prompt: a.j2}}}}\nschedule: [a]\ndecide: {decide}\ntie: none\n"
     assert made(protocol_of("p", parse(text, "p.yaml"))).decide == meant
 
 

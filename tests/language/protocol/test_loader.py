@@ -86,9 +86,9 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
         ),
         (
             "decide: majority",
-            "decide: majority\ndebaters: ^[judge]",
+            "decide: majority\nvoters: ^[judge]",
             "no step of judge reads an answer",
-            "write debaters: [debater], whose steps do, or leave debaters out",
+            "write voters: [debater], whose steps do, or leave voters out",
         ),
         ("decide: majority", "decide: {last: ^boss}", "there is no role boss", "judge"),
         ("weight: confidence", "weight: mean_score", "mean_score needs reviews", "reads: review"),

@@ -134,7 +134,7 @@ STEP = st.fixed_dictionaries(
                 "match",
             ]
         ),
-        "draws": st.sampled_from([1, 1, 2]),
+        "samples": st.sampled_from([1, 1, 2]),
         "reads": READS,
         "prompt": st.sampled_from(
             [
@@ -192,7 +192,7 @@ DECIDE = st.sampled_from(
         {"last": "judge", "else": "majority"},
         {"last": "second", "else": "weighted"},
         {"vote": "last * (1 + chosen)"},
-        {"vote": "(1 + round) * (confidence - abandoned / 2) + (answer != before(answer))", "fallback": "none"},
+        {"vote": "(1 + round) * (confidence - abandoned / 2) + (answer != before(answer))", "tie": "none"},
         {"vote": "stability - support"},
     ]
 )
@@ -201,7 +201,7 @@ DECIDE = st.sampled_from(
 @st.composite
 def protocols(draw: st.DrawFn) -> dict[str, Any]:
     """A protocol as a spec would write it; it opens with answers that hear nobody, as most do."""
-    opening = {"role": "debater", "prompt": "talk.j2", "draws": draw(st.sampled_from([1, 1, 2]))}
+    opening = {"role": "debater", "prompt": "talk.j2", "samples": draw(st.sampled_from([1, 1, 2]))}
     steps = {"open": opening} | {f"s{k}": _fitting(draw(STEP)) for k in range(draw(st.integers(1, 4)))}
     seldom = draw(st.sampled_from(["said", "helper", "picked", "picked", ""]))
     if seldom == "said":
@@ -260,7 +260,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
         "steps": {name: step for name, step in steps.items() if name == "open" or name in said},
         "schedule": ["open", *rest],
         "decide": decide,
-        **({"debaters": ["debater", "second"]} if "second" in used and both else {}),
+        **({"voters": ["debater", "second"]} if "second" in used and both else {}),
         **({"ends": {"rounds": 2}} if draw(st.integers(0, 4)) == 0 else {}),
         "recalibration": draw(st.sampled_from(["none", "cortexdebate"])),
         "participation": draw(st.sampled_from(["spoken", "heard", "both"])),
@@ -415,12 +415,12 @@ def test_what_check_accepts_runs_replays_and_is_measured(
         assert not set(turn.heard) & set(turn.recalled)
         assert all(done.turns[number].text.strip() for number in (*turn.heard, *turn.recalled))
     view = view_debate(done, lambda question, answer: float(answer == "42"))
-    team = {agent.name for role in method.debaters or ("debater",) for agent in method.role_agents[role]}
+    team = {agent.name for role in method.voters or ("debater",) for agent in method.role_agents[role]}
     assert set(view.debaters) <= team
     for choice in done.choices:
         assert set(choice.chosen) <= set(choice.candidates)
         assert set(choice.candidates) <= team
-    left = [c for c in done.choices if c.role == "debater" and method.debaters == ()]
+    left = [c for c in done.choices if c.role == "debater" and method.voters == ()]
     gone = team.difference(*(choice.chosen for choice in left[-1:])) if left else set()
     assert (
         all(turn.speaker not in gone for turn in done.turns[left[-1].turn :] if turn.step == "open") if left else True
