@@ -7,8 +7,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cortexdsl.cli.main import main
+from cortexdsl.cli.specs import STARTER
 from tests.house.questions import QUESTIONS, Question
 from tests.workflow.bench import Bench
 
@@ -75,6 +77,14 @@ def test_a_question_is_answered_within_three_clicks(question: Question) -> None:
         assert click in links, f"{page.name} has no link {click!r}"
         page = page.parent / links[click]
     assert question.answer in page.read_text(encoding="utf-8")
+
+
+def test_the_first_page_shows_the_spec_that_new_writes() -> None:
+    """Without what a first reader need not see: title, seed, replicates and the family."""
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    shown = yaml.safe_load(page.split("```yaml\n")[1].split("```")[0])
+    written = yaml.safe_load(STARTER.replace("{schema}", "s.json"))
+    assert shown == {key: written[key] for key in ("dataset", "models", "agents", "methods", "hypotheses")}
 
 
 def test_there_are_ten_questions() -> None:
