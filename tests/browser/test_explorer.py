@@ -43,7 +43,7 @@ from tests.tasks.test_images import png, uri
 def question_link(
     experiment: str, dataset: str, question: str, *, cells: Sequence[str] = (), replicate: int | None = None
 ) -> str:
-    """The address of a question, as docs/view.md describes it; a lone surrogate is U+FFFD."""
+    """The address of a question, as `cortexdsl.records.links` describes it; a lone surrogate is U+FFFD."""
     path = "/".join(quote(part.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), safe="")
                     for part in (dataset, question))  # fmt: skip
     filters = [("cell", cell) for cell in cells] + [("replicate", str(replicate))] * (replicate is not None)
