@@ -15,7 +15,6 @@ rule report:
         rounds=Layout("results/{experiment}").table("rounds"),
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
-        omnibus=Layout("results/{experiment}").omnibus,
         bounds=Layout("results/{experiment}").bounds,
         ranks=Layout("results/{experiment}").ranks,
         hypotheses=Layout("results/{experiment}").hypotheses,

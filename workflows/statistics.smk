@@ -1,10 +1,9 @@
-# The verdict: metrics with intervals, comparisons by family with omnibus tests, bounds and ranks, and claims.
+# The verdict: metrics with intervals, comparisons by family, bounds and ranks, and claims.
 
 PRODUCTS.append(
     lambda plan: [
         plan.layout.metrics,
         plan.layout.comparisons,
-        plan.layout.omnibus,
         plan.layout.bounds,
         plan.layout.ranks,
         plan.layout.hypotheses,
@@ -20,7 +19,6 @@ rule verdict:
     output:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
-        omnibus=Layout("results/{experiment}").omnibus,
         bounds=Layout("results/{experiment}").bounds,
         ranks=Layout("results/{experiment}").ranks,
         hypotheses=Layout("results/{experiment}").hypotheses,

@@ -1,7 +1,7 @@
 """How long every default test of a large table takes, by the clock and of the processor, and how much memory.
 
 Forty cells, 1,000 questions, three replicates, three metrics, 10,000 permutations and resamples: families of all
-cells against one, Cochran's Q, bounds, and ten claims.
+cells against one, bounds, and ten claims.
 
     python benchmarks/statistics/speed.py
 """
@@ -18,7 +18,6 @@ import pandas as pd
 from cortexdsl.claims.cells import cells_of
 from cortexdsl.core import Family
 from cortexdsl.stats.inference.families import compare_families, missing_bounds
-from cortexdsl.stats.inference.joint import omnibus_families
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.verdicts import evaluate_claims
 
@@ -62,7 +61,6 @@ def main() -> None:
     steps = {"read": (time.perf_counter() - started, time.process_time() - spent)}
     for name, task in {
         "comparisons": lambda: compare_families(table, families, METRICS, seed=1),
-        "omnibus": lambda: omnibus_families(table, families, METRICS),
         "bounds": lambda: missing_bounds(table, families, METRICS, seed=1),
         "claims": lambda: evaluate_claims(table, claims(cells), seed=1, arms=cells_of(cells)),
     }.items():

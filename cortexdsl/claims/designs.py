@@ -20,7 +20,6 @@ from cortexdsl.claims.values import (
     Claim,
     Comparison,
     Front,
-    Interaction,
     Operator,
     Quantity,
     Slice,
@@ -45,15 +44,13 @@ class Design:
     scale : float
         A contrast times this is in the units of reports.
     sign : float
-        1 if the claim puts the contrasts above `null`, -1 below, 0 for neither.
+        1 if the claim puts the contrasts above `null`, -1 below.
     null : float
         In units of reports; for a ratio, the ratio.
     margin : float or None
         If given, the claim puts the contrast within `null` +- `margin`.
     ratio : bool
         Means are multiplied and divided rather than added.
-    joint : bool
-        The claim is that not all contrasts are 0; otherwise that it holds for every contrast.
     notes : tuple of str
         One per contrast.
     levels : (levels, quantities) array
@@ -71,7 +68,6 @@ class Design:
     null: float = 0.0
     margin: float | None = None
     ratio: bool = False
-    joint: bool = False
     notes: tuple[str, ...] = ("",)
     levels: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     parts: tuple[Design, ...] = ()
@@ -104,8 +100,6 @@ def design_of(claim: Claim, arms: Sequence[CellNames]) -> Design:
             return _trend(claim, arms)
         case Best():
             return _best(claim, arms)
-        case Interaction():
-            return _interaction(claim, arms)
         case Front():
             return _front(claim, arms)
         case _:
@@ -241,24 +235,6 @@ def _best(claim: Best, arms: Sequence[CellNames]) -> Design:
     notes = tuple(f"against {rival}, the rival that decides" for rival in rivals)
     quantities = tuple(Quantity(claim.metric, cell) for cell in cells)
     return Design(claim, quantities, counts[0] - counts[1:], 1 / each, sign, notes=notes)
-
-
-def _interaction(claim: Interaction, arms: Sequence[CellNames]) -> Design:
-    first, second = claim.slice.free
-    rows, columns = (levels_of(arms, claim.slice, axis) for axis in (first, second))
-    if min(len(rows), len(columns)) < 2:
-        raise InputError(f"the claim {claim.text!r}: both axes need two values")
-    cells, counts, each = _mixture(arms, claim.slice, [{first: a, second: b} for a in rows for b in columns])
-    grid = counts.reshape(len(rows), len(columns), -1)
-    simple = grid[1:] - grid[:1]
-    weights = (simple[:, 1:] - simple[:, :1]).reshape(-1, len(cells))
-    notes = tuple(
-        f"difference of differences: {first} {a} against {rows[0]}, at {second} {b} against {columns[0]}"
-        for a in rows[1:]
-        for b in columns[1:]
-    )
-    quantities = tuple(Quantity(claim.metric, cell) for cell in cells)
-    return Design(claim, quantities, weights, 1 / each, 0.0, joint=True, notes=notes)
 
 
 def _mixture(

@@ -18,7 +18,6 @@
     accuracy(sparse[team=three<five<eight]) increasing       the same over an axis that is not a number
     best keep of sparse is mean                              the best point of an axis (highest accuracy)
     lowest rounds of sparse by input_tokens is 1             the same for any metric and either end
-    accuracy(sparse[keep, recalibration]) interacting        the effect of one axis depends on the other
     ... and ...                                              every one of several claims
 
 Any claim may end in `on NAME` (one dataset), `on every dataset` or `on no dataset`; without it, a claim over several
@@ -51,7 +50,6 @@ from cortexdsl.claims.values import (
     Best,
     Claim,
     Front,
-    Interaction,
     Over,
     Simple,
     Slice,
@@ -65,7 +63,8 @@ from cortexdsl.errors import Problem, SpecError
 _BEST = re.compile(
     r"(?P<end>best|highest|lowest)\s+(?P<axis>\S+)\s+of\s+(?P<name>.+?)(?:\s+by\s+(?P<metric>\S+))?\s+is\s+(?P<value>.+)"
 )
-_SHAPE = re.compile(r"(?P<quantity>.+\))\s+(?P<monotone>monotone\s+)?(?P<word>increasing|decreasing|interacting)")
+_SHAPE = re.compile(r"(?P<quantity>.+\))\s+(?P<monotone>monotone\s+)?(?P<word>increasing|decreasing)")
+_INTERACTS = re.compile(r".+\)\s+interacting")
 _DOMINATES = re.compile(r"(?P<first>.+?)\s+dominates\s+(?P<second>.+?)\s+on\s+(?P<metrics>.+)")
 _FRONT = re.compile(r"(?P<name>\S.*?)\s+on\s+(?:the\s+)?front\s+of\s+(?P<metrics>.+)")
 _WITHIN = re.compile(r"(?P<metric>[A-Za-z_][\w.]*)(?:\s*(?:\+-|±)\s*(?P<number>[\d.]+\s*%?))?")
@@ -87,7 +86,7 @@ def parse_claim(text: str, where: str = "hypotheses") -> Claim:
 
     Returns
     -------
-    Comparison, Trend, Best, Interaction, Front or All
+    Comparison, Trend, Best, Front or All
 
     Raises
     ------
@@ -118,6 +117,9 @@ def parse_claim(text: str, where: str = "hypotheses") -> Claim:
 
 
 def _simple(text: str, body: str, dataset: str | None, over: Over | None, fixed_questions: bool, where: str) -> Simple:
+    if _INTERACTS.fullmatch(body):
+        what = "`interacting` was removed: claims say which difference is larger"
+        fail(where, text, what, "write `accuracy(a[x=1, y=1]) - accuracy(a[x=2, y=1]) > accuracy(a[x=1, y=2]) - ...`")
     best, shape = _BEST.fullmatch(body), _SHAPE.fullmatch(body)
     if over is not None and (best or shape or dataset in (EVERY, NONE)):
         fail(where, text, f"`over {over}` ends a comparison, on one dataset or on the mean over them")
@@ -239,13 +241,14 @@ def _without_direction(text: str, metric: str, remedy: str, where: str) -> NoRet
     fail(where, text, what, f"{nearest}For a column of a table, give compare --lower {metric} or --higher {metric}")
 
 
-def _slice(text: str, name: str, axes: int, where: str) -> Slice:
+def _slice(text: str, name: str, where: str) -> Slice:
+    """Read a method with one open axis."""
     method, items = parse_point(name)
     ordered = {axis: tuple(map(str.strip, value.split("<"))) for axis, value in items.items() if "<" in value}
     free = tuple(axis for axis, value in items.items() if not value or axis in ordered)
-    if len(free) != axes:
+    if len(free) != 1:
         fail(
-            where, text, f"{name!r} leaves {len(free)} axes open, not {axes}",
+            where, text, f"{name!r} leaves {len(free)} axes open, not 1",
             "name an open axis alone, `sparse[rounds]`, or with its levels in order, `sparse[team=three<five]`; "
             "fix others with =, `sparse[rounds, team=five]`",
         )  # fmt: skip
@@ -253,25 +256,21 @@ def _slice(text: str, name: str, axes: int, where: str) -> Slice:
     return Slice(method, free, ordered, fixed)
 
 
-def _shaped(text: str, shape: re.Match[str], dataset: str | None, where: str) -> Trend | Interaction:
+def _shaped(text: str, shape: re.Match[str], dataset: str | None, where: str) -> Trend:
     read = read_quantity(text, shape["quantity"], 0, where)
     if read is None or shape["quantity"][read[1] :].strip():
         fail(where, text, f"{shape['quantity']!r} is not `metric(method[axis])`")
     quantity, monotone = read[0], bool(shape["monotone"])
     if not quantity.is_plain or quantity.metric in POOLED_METRICS:
         fail(where, text, f"{quantity} has no trend", "a trend is of a metric of a method at the end of its debates")
-    if shape["word"] == "interacting":
-        if monotone:
-            fail(where, text, "an interaction is not monotone", "write `interacting`")
-        return Interaction(text, quantity.metric, _slice(text, quantity.name, 2, where), dataset)
     direction: Literal["increasing", "decreasing"] = "increasing" if shape["word"] == "increasing" else "decreasing"
-    return Trend(text, quantity.metric, _slice(text, quantity.name, 1, where), direction, dataset, monotone)
+    return Trend(text, quantity.metric, _slice(text, quantity.name, where), direction, dataset, monotone)
 
 
 def _best(text: str, match: re.Match[str], dataset: str | None, where: str) -> Best:
     method, fixed = parse_point(match["name"])
     inside = ", ".join([match["axis"], *(f"{axis}={value}" for axis, value in fixed.items())])
-    chosen = _slice(text, f"{method}[{inside}]", 1, where)
+    chosen = _slice(text, f"{method}[{inside}]", where)
     metric = match["metric"] or "accuracy"
     better = better_of(metric)
     if match["end"] == "best" and better == "neither":

@@ -72,7 +72,7 @@ FORMS = (
     "accuracy({a}) per input_tokens > accuracy({b}) per input_tokens", "{m}({a}) > {m}(every other)",
     "{a} dominates {b} on accuracy, input_tokens", "{a} on front of {m}, total_tokens", "{m}({a}[rounds]) increasing",
     "{m}({a}[rounds]) monotone increasing",
-    "best keep of {a} is mean", "{m}({a}[keep, rounds]) interacting", "{m}({a}) > {m}({b}) on every dataset",
+    "best keep of {a} is mean", "{m}({a}) > {m}({b}) on every dataset",
     "{m}({a}) > {m}({b}) over teams", "{m}({a}) > {m}({b}) over prompts", "{m}({a}) > {m}({b}) on these questions",
     "{m}({a}) > {m}({b}) and input_tokens({a}) < input_tokens({b})",
 )  # fmt: skip
@@ -299,18 +299,11 @@ class Best(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Interaction(Shape):
-    """The effect of one of the two free axes of the slice depends on the other."""
-
-    dataset: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class All:
     """Every one of several claims holds."""
 
     text: str
-    parts: tuple[Comparison | Trend | Best | Interaction | Front, ...]
+    parts: tuple[Comparison | Trend | Best | Front, ...]
 
     over = None
 
@@ -368,7 +361,7 @@ class Front:
         return self.metrics[0]
 
 
-Simple: TypeAlias = Comparison | Trend | Best | Interaction | Front
+Simple: TypeAlias = Comparison | Trend | Best | Front
 Claim: TypeAlias = Simple | All
 
 

@@ -23,14 +23,13 @@ from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import THIN, counted
-from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, OmnibusRow, RankRow, rows_of
+from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, RankRow, rows_of
 from cortexdsl.report.data import ALPHA, ReportData
 from cortexdsl.report.phrasing.claims import answer, details_in_words
 from cortexdsl.report.phrasing.comparisons import (
     ORDINARY,
     TESTED,
     ComparisonWords,
-    all_cells_in_words,
     bounds_in_words,
     changes_in_words,
     claims_decided,
@@ -44,7 +43,6 @@ from cortexdsl.report.terminal import claim_lines
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
 from cortexdsl.stats.inference.groups import changed_questions, equal_groups
-from cortexdsl.stats.inference.joint import omnibus_families
 from cortexdsl.stats.inference.rankings import rank_table
 from cortexdsl.stats.planning.planning import further_needed
 from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
@@ -131,7 +129,6 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
         )
     compared = rows_of(comparisons, ComparisonRow, alpha=ALPHA)
     answers = [answer(row) for row in rows_of(verdicts, ClaimRow)]
-    omnibus = rows_of(omnibus_families(table, families, metrics), OmnibusRow)
     bounds = rows_of(missing_bounds(table, families, metrics, args.seed, draws=args.draws), BoundRow)
     absent = absent_in_words(absent_of(table))
     named = [*metrics, *(metric for claim in claims for metric in claim.metrics)]
@@ -142,7 +139,6 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
             TESTED,
             *([claims_decided(".05", len(claims), args.correction)] if claims else []),
             *details_in_words(answers),
-            *([all_cells_in_words(omnibus, ALPHA)] if omnibus else []),
             bounds_in_words(bounds),
         ),
         (*found.notes, *([absent] if absent else [])),

@@ -209,9 +209,6 @@ class Layout:
     comparisons = _File("comparisons.csv")
     """Comparisons of cells, by family."""
 
-    omnibus = _File("omnibus.csv")
-    """Tests of whether the cells of a family differ at all."""
-
     bounds = _File("bounds.csv")
     """Bounds on the effect of missing and unreadable answers on comparisons."""
 

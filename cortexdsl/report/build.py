@@ -93,7 +93,7 @@ def build_report(
     if stopped is not None and not stopped.lacks_only_report:
         return stopped_page(stopped)
     data = read_data(folder)
-    tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
+    tests = read_tests_of_all_cells(folder, data.primary)
     levels, phases = levels_of(data), read_phases(folder, data.plan)
     figures = _figures(data, tests, levels, phases, threads) if has_figures else []
     cost = run_cost(folder, data.plan, data.tallies, data.scores)

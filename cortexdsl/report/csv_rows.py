@@ -182,19 +182,6 @@ class ClaimRow:
 
 
 @dataclass(frozen=True, slots=True)
-class OmnibusRow:
-    """A row of omnibus.csv: one test of all cells of a family."""
-
-    family: str
-    metric: str
-    test: str
-    cells: int | None
-    statistic: float | None
-    freedom: int | None
-    p: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class BoundRow:
     """A row of bounds.csv: whether missing and unreadable answers could change a comparison."""
 

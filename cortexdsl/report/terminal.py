@@ -55,7 +55,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False, has_how: bool = 
     data = read_data(folder)
     history = read_history(folder, data.plan)
     answers = [answer(row, history.ledger) for row in data.claims]
-    tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
+    tests = read_tests_of_all_cells(folder, data.primary)
     cost = run_cost(folder, data.plan, data.tallies, data.scores)
     left = left_line(read_unfinished(folder, data.plan, data.tallies))
     ranks = [one.sentence for one in tests.ranks[:1]]

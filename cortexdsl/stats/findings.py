@@ -19,9 +19,8 @@ from cortexdsl.core.metrics import find_metric
 from cortexdsl.stats.inference import phrases
 from cortexdsl.stats.inference.areas import near_one
 from cortexdsl.stats.inference.bootstrap import DRAWS
-from cortexdsl.stats.inference.contrasts import NO_SPREAD, contrast_outcomes, gap_of, mean_outcome, ratio_outcome
+from cortexdsl.stats.inference.contrasts import contrast_outcomes, gap_of, mean_outcome, ratio_outcome
 from cortexdsl.stats.inference.fixed_questions import drawn_contrast, drawn_outcomes, drawn_ratio, gap_of_draws
-from cortexdsl.stats.inference.joint import joint_test
 from cortexdsl.stats.inference.outcomes import CERTAIN, LEVEL, UNTESTED, Outcome, untested_outcome
 from cortexdsl.stats.inference.unseen import NOTHING_UNSEEN, Unseen, Value, unseen_in
 from cortexdsl.stats.tables.score_table import ScoreTable
@@ -34,7 +33,6 @@ _WRONG = 5
 """With 2 wrong answers of 25, tests of a risk against a value err in 10 %; with 4 of 50, of an area in 7 %."""
 _FEW_DRAWS = 400  # means of lognormal tokens (sigma 1) err in 6 to 12 % with fewer degrees of freedom
 _ROUNDING = 1e-12
-_FEW_JOINTLY = 200  # interactions of numbers still err in 7 % with 100 questions and one skewed cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +125,6 @@ def _finding_of_sample(design: Design, setting: ClaimSetting, sample: Units) -> 
         return finding_of_outcome(untested_outcome(gap), False, sample, "")
     if design.margin is not None:
         return _equivalence(design, sample, setting, design.margin)
-    if design.joint:
-        return _jointly(design, sample, setting)
     findings = []
     for outcome, note in zip(_outcomes(design, sample, setting, design.null, setting.level), design.notes, strict=True):
         side = side_of(outcome.estimate, design.null)
@@ -218,8 +214,6 @@ def null_of(design: Design) -> str:
 
 
 def _null_of(design: Design) -> str:
-    if design.joint:
-        return phrases.NO_INTERACTION
     if design.margin is not None:
         low, high = design.null - design.margin, design.null + design.margin
         return phrases.null_range(low, high)
@@ -266,26 +260,6 @@ def _of_two(test: str) -> str:
     return test if test.startswith(UNTESTED) else f"two one-sided tests, {test}"
 
 
-def _jointly(design: Design, sample: Units, setting: ClaimSetting) -> Finding:
-    """Test that not all contrasts are 0; the estimate is the largest one."""
-    outcomes = _outcomes(design, sample, setting, 0.0, setting.level)
-    largest = int(np.argmax([abs(outcome.estimate) for outcome in outcomes]))
-    row = replace(design, weights=design.weights[[largest]])
-    finding = finding_of_outcome(outcomes[largest], True, sample, design.notes[largest])
-    (finding,) = _with_unseen([finding], row, setting, sample)
-    if len(outcomes) == 1:
-        return finding
-    if sample.draws is not None:
-        p = min(1.0, len(outcomes) * min(outcome.p for outcome in outcomes))
-        name = f"smallest p of {len(outcomes)} contrasts, times their number: {outcomes[largest].test}"
-        return replace(finding, p=p, test=name, note=f"largest {finding.note}; its interval is of this contrast alone")
-    joint = joint_test(sample, sample.parts.T @ design.weights.T, setting.seed, setting.draws)
-    if joint is None:
-        return finding_of_outcome(untested_outcome(NO_SPREAD, finding.estimate), False, sample, "")
-    p, test = joint
-    return replace(finding, p=p, test=test, note=f"largest {finding.note}; its interval is of this contrast alone")
-
-
 def _with_means(note: str, design: Design, sample: Units) -> str:
     means = ", ".join(f"{mean:.4g}" for mean in design.levels @ sample.means) if len(design.levels) else ""
     return f"{note}; means {means}" if means else note
@@ -313,9 +287,6 @@ def _thin(design: Design, sample: Units) -> str:
     if warning := near_one(sample) or _few_wrong(sample) or _dominated(sample):
         return warning
     count, what = len(sample.share), "clusters" if sample.clustered else "questions"
-    is_joint = design.joint and len(design.weights) > 1
-    if is_joint and count < _FEW:
-        return phrases.few_units(count, what, None)
     if (sample.rarer >= 0).any() or sample.binary or sample.gaps.any() or not len(design.weights):
         return ""
     means = np.where(sample.means > 0, sample.means, np.nan) if design.ratio else np.ones(len(sample.cells))
@@ -324,8 +295,7 @@ def _thin(design: Design, sample: Units) -> str:
     spread = centred.std(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         skew = float(np.nanmax(np.abs((centred**3).mean(axis=0) / spread**3), initial=0))
-    few = _FEW_JOINTLY if is_joint else _FEW
-    if not (spread > 0).any() or (count >= _VERY_FEW and (count >= few or skew < _SKEWED)):
+    if not (spread > 0).any() or (count >= _VERY_FEW and (count >= _FEW or skew < _SKEWED)):
         return ""
     return phrases.few_units(count, what, skew if skew >= _SKEWED else None)
 

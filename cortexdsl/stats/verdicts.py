@@ -38,7 +38,7 @@ from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.contrasts import gap_of
 from cortexdsl.stats.inference.families import adjust, by_steps, simultaneous_level
 from cortexdsl.stats.inference.outcomes import LEVEL, UNTESTED, untested_outcome
-from cortexdsl.stats.inference.phrases import NO_INTERACTION, ONE_FAILS
+from cortexdsl.stats.inference.phrases import ONE_FAILS
 from cortexdsl.stats.inference.random_effects import random_effect
 from cortexdsl.stats.inference.unseen import NOTHING_UNSEEN, Unseen, Value, unseen_in
 from cortexdsl.stats.tables.answers import NoAnswerError, lies_in_answers
@@ -263,11 +263,11 @@ def row_of(
     """Return a row of hypotheses.csv, in the order of `VERDICT_COLUMNS`.
 
     `together` is the interval that belongs to the adjusted decision. The column `leans` names the side of an undecided
-    claim that the estimate is on; it is empty if nothing was tested, and for interactions, which have no side.
+    claim that the estimate is on; it is empty if nothing was tested.
     """
     numbers = (finding.estimate, finding.low, finding.high, finding.p, adjusted)
     leans = ""
-    if verdict == "undecided" and not np.isnan(finding.p) and not finding.null.startswith(NO_INTERACTION):
+    if verdict == "undecided" and not np.isnan(finding.p):
         leans = phrases.leaning(supports=finding.supports, even=finding.even)
     texts = (verdict, finding.test, exploratory, finding.note, finding.null, leans)
     return (claim.text, *numbers, *texts, finding.corrected, *together)

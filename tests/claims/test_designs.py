@@ -65,7 +65,7 @@ def test_monotone_is_every_step() -> None:
     assert found.favourable.tolist() == [1, 1, 0, 0, -1, -1]  # what one would like of rounds 1, 2, 4
 
 
-# ---------------------------------------------------------------- the best, and interactions
+# ---------------------------------------------------------------- the best
 @pytest.mark.parametrize(
     ("claim", "sign"), [("best rounds of s is 2", 1.0), ("lowest rounds of s by calls is 2", -1.0)]
 )
@@ -76,18 +76,6 @@ def test_the_best_is_held_against_each_other_value(claim: str, sign: float) -> N
         {at("mean", 2): 0.5, at("median", 2): 0.5, at("mean", r): -0.5, at("median", r): -0.5} for r in (1, 4)
     ]
     assert found.notes == ("against 1, the rival that decides", "against 4, the rival that decides")
-
-
-def test_an_interaction_is_each_difference_of_differences_from_the_first_values() -> None:
-    """(median - mean at 2) - (median - mean at 1), and the same at 4; each is named as what it is."""
-    found = design("accuracy(s[keep, rounds]) interacting")
-    assert shown(found) == [
-        {at("median", r): 1, at("mean", r): -1, at("median", 1): -1, at("mean", 1): 1} for r in (2, 4)
-    ]
-    assert found.notes == tuple(
-        f"difference of differences: keep median against mean, at rounds {r} against 1" for r in (2, 4)
-    )
-    assert found.joint
 
 
 # ---------------------------------------------------------------- every other, teams
@@ -144,10 +132,6 @@ def test_what_p_tests_is_said(claim: str, words: str) -> None:
     assert null_of(design(claim, PLAIN)) == words
 
 
-def test_an_interaction_is_held_against_none() -> None:
-    assert null_of(design("accuracy(s[keep, rounds]) interacting")) == "no interaction"
-
-
 # ---------------------------------------------------------------- claims that compare nothing
 ONE = GRID[:1]
 ROW = GRID[:3]
@@ -163,7 +147,6 @@ ROW = GRID[:3]
         ("accuracy(s[rounds]) increasing", ONE, "rounds has one value; a trend needs two$"),
         ("best rounds of s is 1", ONE, "rounds has one value$"),
         ("best rounds of s is 3", ROW, "rounds has no value '3'; it has 1, 2, 4$"),
-        ("accuracy(s[keep, rounds]) interacting", ROW, "both axes need two values$"),
         ("accuracy(s[rounds]) increasing", (GRID[0], GRID[4]),
          r"^no setting of the other axes of 's' has all points .*; fix them with =$"),
         ("accuracy(a) > accuracy(every other)", PLAIN[:1], "there is no other cell than a$"),
@@ -176,5 +159,3 @@ def test_what_compares_nothing_is_refused(claim: str, arms: tuple[CellNames, ...
 
 def test_two_values_are_enough() -> None:
     assert shown(design("accuracy(s[rounds]) increasing", GRID[:2])) == [{at("mean", 2): 1, at("mean", 1): -1}]
-    two = (GRID[0], GRID[1], GRID[3], GRID[4])
-    assert len(design("accuracy(s[keep, rounds]) interacting", two).weights) == 1

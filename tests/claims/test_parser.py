@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cortexdsl.claims.meaning import check_claim
 from cortexdsl.claims.parser import parse_claim, parse_point
-from cortexdsl.claims.values import EVERY, FORMS, Best, Comparison, Interaction, Quantity, Slice, Trend, nearest_claims
+from cortexdsl.claims.values import EVERY, FORMS, Best, Comparison, Quantity, Slice, Trend, nearest_claims
 from cortexdsl.errors import SpecError
 
 
@@ -60,7 +60,7 @@ def test_names_may_hold_signs_brackets_and_expressions() -> None:
     assert parse_point(claim.name) == ("sparse+mdm", {"weight": "a * (b + 1)", "steps": "[0.9, 0.7]"})
 
 
-def test_trend_best_and_interaction() -> None:
+def test_trend_and_best() -> None:
     assert parse_claim("accuracy(sparse[rounds]) increasing") == Trend(
         "accuracy(sparse[rounds]) increasing", "accuracy", Slice("sparse", ("rounds",)), "increasing"
     )
@@ -73,9 +73,14 @@ def test_trend_best_and_interaction() -> None:
     lowest = parse_claim("lowest rounds of sparse[keep=mean] by input_tokens is 1")
     assert isinstance(lowest, Best)
     assert (lowest.metric, lowest.extreme, lowest.slice.fixed) == ("input_tokens", "lowest", {"keep": "mean"})
-    both = parse_claim("accuracy(sparse[keep, recalibration]) interacting")
-    assert isinstance(both, Interaction)
-    assert both.slice.free == ("keep", "recalibration")
+
+
+def test_interacting_was_removed_and_names_what_replaces_it() -> None:
+    with pytest.raises(SpecError, match="`interacting` was removed") as caught:
+        parse_claim("accuracy(sparse[keep, recalibration]) interacting", "spec.yaml:9:5")
+    (problem,) = caught.value.problems
+    assert problem.where == "spec.yaml:9:5"
+    assert problem.remedy.startswith("write `accuracy(a[x=1, y=1]) - accuracy(a[x=2, y=1]) > ")
 
 
 def test_datasets() -> None:

@@ -75,10 +75,6 @@ arithmetic,sparse,slow,quick,8,6,6,6,2,0
 arithmetic,sparse,slow,vote,3,0,0,0,3,0
 """
 
-OMNIBUS = """\
-family,dataset,metric,cells,test,statistic,freedom,p,n_questions
-main,arithmetic,accuracy,3,Cochran's Q (fixed sample: exploratory),18.0,2,0.0001234,100
-"""
 BOUNDS = """\
 family,dataset,metric,cell,reference,missing,unparsed,difference,p_adjusted,worst_difference,worst_p_adjusted,changes
 main,arithmetic,accuracy,sparse,full,0,8,0.05,0.024,0.01,0.4,True
@@ -151,7 +147,7 @@ def results(tmp_path: Path) -> Path:
 def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The invented results with tests of all cells and confidences, and their whole report; only to be read."""
     folder = write_results(tmp_path_factory.mktemp("reported") / "invented")
-    for name, text in {"omnibus": OMNIBUS, "bounds": BOUNDS, "ranks": RANKS, "calibration": CALIBRATION}.items():
+    for name, text in {"bounds": BOUNDS, "ranks": RANKS, "calibration": CALIBRATION}.items():
         (folder / f"{name}.csv").write_text(text)
     build_report(folder, VERSIONS)
     return folder

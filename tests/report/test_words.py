@@ -93,10 +93,6 @@ def test_an_interval_shows_its_width_or_is_left_out() -> None:
         ("accuracy(a[rounds]) increasing", "The accuracy of a rises along rounds."),
         ("calls(a[rounds]) decreasing", "The calls per question of a fall along rounds."),
         ("best keep of a is mean", "Of all values of keep, mean gives a the highest accuracy."),
-        (
-            "accuracy(a[keep, recalibration]) interacting",
-            "How keep acts on the accuracy of a depends on recalibration.",
-        ),
     ],
 )
 def test_claims_read_as_sentences(claim: str, words: str) -> None:

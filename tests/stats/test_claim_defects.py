@@ -170,12 +170,6 @@ def test_an_estimate_on_the_bound_leans_neither_way(claim: str) -> None:
         assert looked["leans"] == "the estimate lies on the bound"
 
 
-def test_an_interaction_leans_nowhere_since_it_has_no_side() -> None:
-    grid = {f"m[x={x}, y={y}]": np.eye(1, 8, x + 2 * y) for x in (1, 2) for y in (1, 2)}
-    row = _row(long_table(grid), "score(m[x, y]) interacting")
-    assert (row["verdict"], row["leans"]) == ("undecided", "")
-
-
 def test_the_null_of_each_p_is_said_at_a_look_too() -> None:
     frame = long_table(two_by_two(40, 12, 9, 39))
     said = evaluate_anytime(frame, [MARGIN, "score(a) == score(b) +- 0.1", "score(a) > 0.4 and score(b) > 0.3"])["null"]

@@ -14,7 +14,6 @@ from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.accuracies import d_z, discordant_odds_ratio, score_tests
 from cortexdsl.stats.inference.contrasts import contrast_outcomes, gap_of, mean_outcome, ratio_outcome
 from cortexdsl.stats.inference.families import adjust, compare_families, simultaneous_level
-from cortexdsl.stats.inference.joint import cochrans_q, omnibus_families
 from cortexdsl.stats.inference.outcomes import (
     Outcome,
     effective_trials,
@@ -294,33 +293,6 @@ def test_differences_that_never_vary_have_no_standard_deviation() -> None:
     assert d_z(np.array([0.0])) == 0
     assert d_z(np.array([1.0, 3.0])) == pytest.approx(2 / np.sqrt(2))
     assert np.isnan(d_z(np.array([1e9, 1e9 + 1e-4]))), "a spread of rounding alone"
-
-
-# ---------------------------------------------------------------- all cells at once
-def test_cochrans_q_of_what_nobody_differs_on() -> None:
-    found = cochrans_q(np.ones((5, 3)))
-    assert (found.test, found.statistic, found.freedom, found.p) == ("Cochran's Q", 0.0, 2, 1.0)
-    assert cochrans_q(np.full((5, 3), 0.5)).p == 1.0
-
-
-def test_cochrans_q_of_means_by_hand() -> None:
-    """Totals 2, 1.5, .5 (mean 4/3) of two questions: squares 7/6, times 2, over a within of 4/3."""
-    values = np.array([[1.0, 0.5, 0.0], [1.0, 1.0, 0.5]])
-    found = cochrans_q(values)
-    within = sum(((row - row.mean()) ** 2).sum() for row in values)
-    assert found.statistic == pytest.approx(2 * (7 / 6) / within)
-    assert found.p == pytest.approx(np.exp(-found.statistic / 2))  # chi-squared with two degrees of freedom
-    assert found.test == "Cochran's Q of means"
-
-
-@pytest.mark.parametrize(("clusters", "rows"), [(3, 0), (4, 1)])
-def test_a_wald_test_needs_more_clusters_than_cells(clusters: int, rows: int) -> None:
-    random = np.random.default_rng(2)
-    values = {cell: (random.random((1, 12)) < 0.5).astype(float) for cell in "abc"}
-    frame = long_table(values).assign(cluster=np.tile(np.repeat(np.arange(clusters), 12 // clusters), 3))
-    found = omnibus_families(frame, [Family("f", ("a", "b"), "c")], ["score"])
-    assert len(found) == rows
-    assert omnibus_families(frame, [Family("f", ("a",), "c")], ["score"]).empty, "two cells are a comparison"
 
 
 # ---------------------------------------------------------------- families

@@ -13,8 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.stats import f as f_distribution
-from statsmodels.stats.contingency_tables import cochrans_q as reference_q
 from statsmodels.stats.multitest import multipletests
 
 from cortexdsl.claims.cells import CellNames, find_cell
@@ -30,7 +28,6 @@ from cortexdsl.stats.inference.families import (
     missing_bounds,
     simultaneous_level,
 )
-from cortexdsl.stats.inference.joint import cochrans_q, omnibus_families
 from cortexdsl.stats.inference.paired import Paired
 from cortexdsl.stats.tables.score_table import absent_in_words
 from tests.stats.tables import long_table, two_by_two
@@ -122,16 +119,6 @@ def test_a_metric_with_gaps_says_so_and_still_counts() -> None:
     assert found.iloc[0]["test"] == "none: b lacks 1 of 3 values of t"
     assert np.isnan(found.iloc[0]["p"])
     assert found.iloc[1]["p_adjusted"] == pytest.approx(2 * found.iloc[1]["p"])
-
-
-def test_cochrans_q_is_that_of_statsmodels_and_goes_on_to_means() -> None:
-    frame = _three()
-    once = frame[frame.replicate == 1]
-    values = once.pivot(index="question_id", columns="cell", values="score").to_numpy()
-    found = omnibus_families(once, [Family("f", ("b", "c"), "a")], ["score"]).iloc[0]
-    assert found["statistic"] == pytest.approx(reference_q(values).statistic)
-    doubled = cochrans_q(np.repeat(values, 2, axis=0) * 0.5)
-    assert doubled.statistic == pytest.approx(2 * found["statistic"])  # Q does not depend on the scale
 
 
 def test_names_are_cells_other_names_grid_points_or_methods() -> None:
@@ -333,24 +320,6 @@ def test_ids_of_changed_questions_are_printed_for_one_cell_or_with_how(
         assert main([*ask, *more]) == 0
         said = " ".join(capsys.readouterr().out.split())
         assert bool(re.search(r"b against a, question by question: (higher|lower) on \d+ \(", said)) == named
-
-
-def test_the_wald_test_over_clusters_is_hotellings() -> None:
-    """Of the differences of twelve equal clusters: F = (12 - 2) / (11 x 2) x 12 d' S^-1 d, with 2 and 10 degrees."""
-    random = np.random.default_rng(12)
-    values = {
-        cell: (random.random((1, 36)) < chance).astype(float)
-        for cell, chance in zip("abc", (0.4, 0.6, 0.7), strict=True)
-    }
-    frame = long_table(values)
-    frame["cluster"] = np.tile(np.repeat(range(12), 3), 3)
-    means = np.stack([values[cell].reshape(12, 3).mean(axis=1) for cell in "bca"])
-    d = (means[1:] - means[0]).T
-    squared = 12 * d.mean(axis=0) @ np.linalg.inv(np.cov(d.T)) @ d.mean(axis=0)
-    row = omnibus_families(frame, [Family("f", ("b", "c"), "a")], ["score"]).iloc[0]
-    assert (row["test"], row["freedom"]) == ("Wald over clusters", 2)
-    assert row["statistic"] == pytest.approx(squared * 10 / 22)
-    assert row["p"] == pytest.approx(float(f_distribution.sf(squared * 10 / 22, 2, 10)))
 
 
 def test_every_correction_of_the_language_has_a_method() -> None:

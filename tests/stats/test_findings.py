@@ -79,19 +79,6 @@ def test_warnings_begin_where_they_say() -> None:
     assert note(np.full(8, 3.0)) == "not tested: all questions have the same value, so nothing is known of the spread"
 
 
-def test_an_interaction_of_numbers_is_warned_of_below_two_hundred_questions() -> None:
-    """With one skewed cell it errs in about 7 % with a hundred questions; a contrast of two cells has no such rule."""
-    moved = np.tile([5.0, 0, 0, 0, 0, 0, 0, 0], 25)  # a skewness of 2.3
-    for questions in (199, 200):
-        cells = {
-            f"m[keep={keep}, rounds={rounds}]": 50 + moved[None, :questions] * (keep == "x" and rounds == 1)
-            + np.linspace(0, 1, questions)[None] * rounds
-            for keep in "xyz" for rounds in (1, 2)
-        }  # fmt: skip
-        said = str(row(long_table(cells, "tokens"), "tokens(m[keep, rounds]) interacting")["note"])
-        assert ("may err more often" in said) == (questions == 199), said
-
-
 def test_clusters_are_counted_where_they_are_declared() -> None:
     """Forty questions in eight clusters are eight."""
     values = np.linspace(1, 9, 40)

@@ -149,21 +149,6 @@ def test_other_claims_at_any_time() -> None:
     assert found["verdict"].tolist() == ["supported", "contradicted"]
 
 
-def test_an_interaction_is_the_mean_evidence_of_both_sides_of_its_contrasts() -> None:
-    """Three rounds help one method and not the other: two contrasts, so four e-values, and p is one over their mean."""
-    random = np.random.default_rng(3)
-    chance = {("x", 1): 0.4, ("x", 2): 0.6, ("x", 3): 0.8, ("y", 1): 0.5, ("y", 2): 0.5, ("y", 3): 0.5}
-    right = {key: (random.random((1, 400)) < p).astype(float) for key, p in chance.items()}
-    frame = long_table({f"s[keep={keep}, rounds={r}]": values for (keep, r), values in right.items()})
-    row = evaluate_anytime(frame, ["accuracy(s[keep, rounds]) interacting"]).iloc[0]
-    contrasts = [right["y", r] - right["y", 1] - right["x", r] + right["x", 1] for r in (2, 3)]
-    means = [Mean(values[0], (-2.0, 2.0)) for values in contrasts]
-    logs = [side for mean in means for side in (mean.above(0.0), mean.below(0.0))]
-    assert row["p"] == pytest.approx(min(1, 4 / np.exp(logs).sum()))
-    assert row["estimate"] == pytest.approx(contrasts[1].mean())
-    assert row["verdict"] == "supported"
-
-
 def test_equivalent_methods_are_shown_equivalent() -> None:
     """Discordant on 6 % of 1,500 questions, three points each way: within eight points at any time."""
     first = np.tile([1.0] * 50 + [0.0] * 50, 15)

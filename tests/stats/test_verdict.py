@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.stats.inference import families, joint, rankings
+from cortexdsl.stats.inference import families, rankings
 from cortexdsl.stats.inference.paired import Paired
 from tests.stats.tables import long_table
 
@@ -31,20 +31,15 @@ def _verdict(folder: Path, names: tuple[str, ...], unreadable: int = 0) -> dict[
     }  # fmt: skip
     (folder / "plan.json").write_text(json.dumps(plan))
     assert main(["verdict", str(folder)]) == 0
-    return {name: pd.read_csv(folder / f"{name}.csv") for name in ("omnibus", "bounds", "ranks")}
+    return {name: pd.read_csv(folder / f"{name}.csv") for name in ("bounds", "ranks")}
 
 
-def test_all_cells_at_once_and_their_ranks_over_datasets(tmp_path: Path) -> None:
-    """By hand: Q = 2 (3 (16^2 + 10^2 + 4^2) - 30^2) / (3 x 30 - 66) = 18 on 2 degrees of freedom, p = exp(-9).
+def test_ranks_over_datasets(tmp_path: Path) -> None:
+    """Both datasets rank alike, so F is infinite, and one in 3! = 6 do so by chance.
 
-    Both datasets rank alike, so F is infinite, and one in 3! = 6 do so by chance.
     q(.05; 3) of Demsar's Table 5 is 2.343, times sqrt(3 x 4 / (6 x 2)) = 1.
     """
     found = _verdict(tmp_path, ("x", "y"))
-    together = found["omnibus"]
-    assert together["dataset"].tolist() == ["x", "y"]
-    assert together["statistic"].tolist() == pytest.approx([18, 18])
-    assert together["p"].tolist() == pytest.approx([np.exp(-9)] * 2)
     ranks = found["ranks"]
     assert ranks[["metric", "cell", "rank", "datasets"]].to_numpy().tolist() == [
         ["accuracy", cell, rank, 2] for rank, cell in enumerate("abc", 1)
@@ -67,7 +62,6 @@ def test_where_there_is_nothing_a_file_has_only_its_head(tmp_path: Path) -> None
     found = _verdict(tmp_path, ("x",))
     assert found["bounds"].empty
     assert found["ranks"].empty
-    assert tuple(found["omnibus"]) == joint.OMNIBUS_COLUMNS
     assert tuple(found["bounds"]) == families.BOUND_COLUMNS
     assert tuple(found["ranks"]) == rankings.RANK_COLUMNS
 

@@ -101,20 +101,6 @@ def test_best_of_an_axis_must_beat_every_other() -> None:
         _verdict(frame, "best keep of s is mode")
 
 
-def test_interaction() -> None:
-    """Rounds help under mean and not under median; 2 x 2 and 2 x 3 grids."""
-    frame = _grid()
-    row = _verdict(frame, "accuracy(s[keep, rounds]) interacting")
-    assert row["verdict"] == "supported"
-    assert row["test"].startswith("joint sign-flip")
-    small = frame[~frame["cell"].str.contains("rounds=2")]
-    means = small.groupby("cell")["score"].mean().to_dict()
-    by_hand = (means["s[keep=median, rounds=3]"] - means["s[keep=median, rounds=1]"]) - (
-        means["s[keep=mean, rounds=3]"] - means["s[keep=mean, rounds=1]"]
-    )
-    assert _verdict(small, "accuracy(s[keep, rounds]) interacting")["estimate"] == pytest.approx(by_hand)
-
-
 def test_grid_points_that_are_another_cell_take_part() -> None:
     """The base method is the grid point that repeats its defaults, by its other name."""
     frame = _grid().replace({"cell": {"s[keep=mean, rounds=3]": "s"}})

@@ -103,7 +103,6 @@ def grid_claims(mean: float, digits: int) -> dict[str, tuple[str, Wrong]]:
         "the same, with a margin": (f"{c} - {a} > {d} - {b} - {LESS}", "both"),
         "ratio": (f"{c} >= {(mean - LESS) / mean:.{digits}f} * {a}", "both"),
         "slope": ("accuracy(g[rounds]) increasing", "both"),
-        "interacting": ("accuracy(g[keep, rounds]) interacting", "both"),
         "and": (f"{a} > {b} and {a} > 0.02", "both"),
         "best": ("best rounds of g is 2", "both"),
         "every other": (f"{a} > accuracy(every other)", "supported"),

@@ -15,7 +15,6 @@ from cortexdsl.claims.values import (
     Claim,
     Comparison,
     Front,
-    Interaction,
     Quantity,
     Simple,
     Slice,
@@ -177,9 +176,6 @@ def _claim(claim: Simple) -> str:
         plural = "" if _is_plural(noun) else "s"
         steps = " at every step" if claim.monotone else ""
         return f"The {noun} of {method} {verb}{plural}{steps} along {claim.slice.free[0]}"
-    if isinstance(claim, Interaction):
-        first, second = claim.slice.free
-        return f"How {first} acts on the {noun} of {method} depends on {second}"
     return f"Of all values of {claim.slice.free[0]}, {claim.value} gives {method} the {claim.extreme} {noun}"
 
 

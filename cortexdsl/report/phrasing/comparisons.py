@@ -12,7 +12,7 @@ from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.core import FALSE_DISCOVERY
 from cortexdsl.numbers import THIN, counted, difference, interval, number, p_clause
 from cortexdsl.plan.layout import Layout
-from cortexdsl.report.csv_rows import BoundRow, ComparisonRow, OmnibusRow, RankRow, read_frame
+from cortexdsl.report.csv_rows import BoundRow, ComparisonRow, RankRow, read_frame
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.stats.inference.groups import Changes
@@ -28,7 +28,7 @@ _FDR = (
 _NONE = f"In a family without correction, a difference has its ordinary 95{THIN}% interval."
 ORDINARY = f"the ordinary 95{THIN}% interval of one difference."
 _SHOWN = 3  # comparisons, or cells, that a sentence names
-RowType = TypeVar("RowType", ComparisonRow, OmnibusRow, RankRow)
+RowType = TypeVar("RowType", ComparisonRow, RankRow)
 
 _EFFECTS = {
     "d_z": "d: mean difference over its standard deviation across questions.",
@@ -197,7 +197,7 @@ class ComparisonWords:
     reference : str
         The cell that the others are compared with.
     tested : tuple of str
-        How claims and differences were tested, and the tests of all cells at once.
+        How claims and differences were tested.
     pairing : tuple of str
         How logs were paired and what could not be paired; the replicates that some cells lack.
     changes : mapping of cell to Changes
@@ -223,25 +223,21 @@ class ComparisonWords:
 class TestsOfAllCells:
     """Sentences of a report that go with the comparisons of pairs.
 
-    `together` says for each family whether its cells differ at all; `bounds` whether missing and unreadable answers
-    could change a comparison (empty in older results), and `could_change` that they could; `ranks` has one entry a
-    metric, the primary one first.
+    `bounds` says whether missing and unreadable answers could change a comparison (empty in older results), and
+    `could_change` that they could; `ranks` has one entry a metric, the primary one first.
     """
 
-    together: Mapping[str, str]
     bounds: str
     could_change: bool
     ranks: Sequence[Ranks]
 
 
-def read_tests_of_all_cells(folder: Path, alpha: float, primary: str | None) -> TestsOfAllCells:
-    """Read omnibus.csv, bounds.csv and ranks.csv of a results folder; each may be absent."""
+def read_tests_of_all_cells(folder: Path, primary: str | None) -> TestsOfAllCells:
+    """Read bounds.csv and ranks.csv of a results folder; each may be absent."""
     layout = Layout(str(folder))
-    tests = _by(read_frame(Path(layout.omnibus), OmnibusRow), "family")
     bounds = read_frame(Path(layout.bounds), BoundRow)
     ranks = read_frame(Path(layout.ranks), RankRow)
     return TestsOfAllCells(
-        {family: all_cells_in_words(rows, alpha) for family, rows in tests.items()},
         bounds_in_words(bounds) if Path(layout.bounds).exists() else "",
         any(row.changes for row in bounds),
         sorted(ranks_of(ranks), key=lambda one: one.metric != primary),
@@ -254,19 +250,6 @@ def _by(rows: Sequence[RowType], name: str) -> dict[str, list[RowType]]:
     for row in rows:
         groups.setdefault(getattr(row, name), []).append(row)
     return groups
-
-
-def all_cells_in_words(rows: Sequence[OmnibusRow], alpha: float) -> str:
-    """Say what Cochran's Q found: with its number on one dataset, else on how many datasets it is significant."""
-    parts = []
-    for metric, own in _by(rows, "metric").items():
-        noun = wording(metric).noun
-        if len(own) == 1:
-            parts.append(f"{noun} {number(own[0].statistic)}, df {own[0].freedom}, {p_clause(own[0].p)}")
-        else:
-            found = sum((row.p or 0) <= alpha for row in own)
-            parts.append(f"{noun} differs on {found} of {counted(len(own), 'dataset')} (p at most {alpha:g})")
-    return f"All {rows[0].cells} cells at once, {rows[0].test.split(' (')[0]}: {'; '.join(parts)}."
 
 
 def bounds_in_words(rows: Sequence[BoundRow]) -> str:

@@ -11,10 +11,9 @@ import re
 from cortexdsl.stats.inference.outcomes import UNTESTED
 
 ON_THESE = "; on these questions"
-NO_INTERACTION = "no interaction"
 _DETAILS = re.compile(
     "(mean over datasets|supported only if it|holds only if every part|against .* decides|from .* decides|means "
-    "|change per |difference of differences|corrected for )"
+    "|change per |corrected for )"
 )
 ONE_FAILS = "at least one part does not hold, shown is "
 

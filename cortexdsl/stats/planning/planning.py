@@ -63,14 +63,14 @@ def directions_of(design: Design, datasets: Sequence[str]) -> list[Direction]:
     """Return the direction of each contrast of a claim without parts; per dataset for claims about every dataset."""
     where = design.claim.dataset
     scopes = [[name] for name in datasets] if where in (EVERY, NONE) else [[where] if where else list(datasets)]
-    sign = 0.0 if design.margin is not None else design.sign or 1.0
+    sign = 0.0 if design.margin is not None else design.sign
     return [
         {
             (dataset, quantity): sign * float(weight) / len(scope)
             for dataset in scope
             for quantity, weight in zip(design.quantities, row, strict=True)
         }
-        for row in design.weights[: 1 if design.joint or design.claim.over else None]
+        for row in design.weights[: 1 if design.claim.over else None]
         for scope in scopes
     ]
 
@@ -326,7 +326,7 @@ def _distance(design: Design, expected: float) -> float:
         return design.margin - abs(expected - design.null)
     if design.ratio:
         return design.sign * float(np.log(expected) - np.log(design.null)) if expected > 0 else float("nan")
-    return abs(expected) if design.joint else design.sign * (expected - design.null)
+    return design.sign * (expected - design.null)
 
 
 def _smallest(lacking: Callable[[float], float], basis: Basis, design: Design) -> float:

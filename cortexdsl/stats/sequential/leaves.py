@@ -57,7 +57,7 @@ def leaves_of(design: Design, table: ScoreTable) -> list[Leaf]:
     if where == NONE:
         return [Leaf(design, (name,), denied=True) for name in table.datasets]
     scopes = [(name,) for name in table.datasets] if where == EVERY else [(where,) if where else table.datasets]
-    rows = [design] if design.joint else [_row(design, i) for i in range(len(design.weights))]
+    rows = [_row(design, i) for i in range(len(design.weights))]
     return [Leaf(row, scope) for scope in scopes for row in rows]
 
 
@@ -99,9 +99,6 @@ def _finding(
     means = [_contrast(stream, row) for row in weights]
     if not stream.values.shape[1]:
         return Finding(np.nan, np.nan, np.nan, means[0].name, False, 1.0, "no question of every dataset so far")
-    if design.joint:
-        finding = _joint(means, design)
-        return replace(finding, unseen=_unseen(stream, design, _largest(means)))
     if design.ratio:
         each = [_ratio(stream, means[0], design, alpha)]
     else:
@@ -133,10 +130,6 @@ def _unseen(stream: Stream, design: Design, row: int) -> Unseen:
     """Return how large values that no question showed would change one contrast."""
     value, side = value_of(design, design.weights[row]), partial(conclusion_of, design)
     return moved_by(stream.extremes, stream.values.mean(axis=1), stream.questions, value, side)
-
-
-def _largest(means: Sequence[Mean]) -> int:
-    return int(np.argmax([abs(mean.values.mean()) for mean in means]))
 
 
 def _contrast(stream: Stream, row: Floats) -> Mean:
@@ -193,13 +186,3 @@ def _within(mean: Mean, design: Design, margin: float, note: str) -> Finding:
     supports = abs(estimate - design.null) < margin
     p = inside if supports else outside
     return Finding(estimate, low, high, f"two {mean.name}", supports, p, note)
-
-
-def _joint(means: Sequence[Mean], design: Design) -> Finding:
-    """Return the evidence that not all contrasts are 0: the mean of all e-values of both sides."""
-    sides = [side for mean in means for side in (mean.above(0.0), mean.below(0.0))]
-    largest = _largest(means)
-    p = anytime_p(float(np.logaddexp.reduce(sides) - np.log(len(sides))), 1)
-    return Finding(
-        float(means[largest].values.mean()), np.nan, np.nan, means[largest].name, True, p, design.notes[largest]
-    )
