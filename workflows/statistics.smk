@@ -1,11 +1,10 @@
-# The verdict: metrics with intervals, comparisons by family, bounds and ranks, and claims.
+# The verdict: metrics with intervals, comparisons by family, bounds, and claims.
 
 PRODUCTS.append(
     lambda plan: [
         plan.layout.metrics,
         plan.layout.comparisons,
         plan.layout.bounds,
-        plan.layout.ranks,
         plan.layout.hypotheses,
     ]
 )
@@ -20,7 +19,6 @@ rule verdict:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
         bounds=Layout("results/{experiment}").bounds,
-        ranks=Layout("results/{experiment}").ranks,
         hypotheses=Layout("results/{experiment}").hypotheses,
     log:
         "results/{experiment}/logs/verdict.log",

@@ -17,7 +17,6 @@ import yaml
 from scipy import optimize, stats
 
 from cortexdsl.stats.inference.families import adjust
-from cortexdsl.stats.inference.rankings import critical_difference, rank_methods
 from cortexdsl.stats.inference.roots import crossing
 from cortexdsl.stats.planning.power import POWER, paired_power
 
@@ -122,18 +121,25 @@ def main() -> None:
     print("\n### Spread of the runs\n")
     print(f"Mean variance of a run: {spread.mean():.2f} squared points; of 100 independent answers: {binomial:.1f}.")
 
-    ranking = rank_methods(pd.DataFrame(figures["accuracy"], index=figures["datasets"]))
-    table = pd.DataFrame(figures["accuracy"])
+    table = pd.DataFrame(figures["accuracy"], index=figures["datasets"])
+    datasets, methods = table.shape
+    ranks = (-table).rank(axis=1).mean()
+    error = (methods * (methods + 1) / (6 * datasets)) ** 0.5
+    nemenyi = {
+        name: stats.studentized_range.sf(2**0.5 * abs(ranks[OURS] - ranks[name]) / error, methods, np.inf)
+        for name in table
+    }
+    friedman = float(stats.friedmanchisquare(*(-table).to_numpy().T).statistic)
+    statistic = (datasets - 1) * friedman / (datasets * (methods - 1) - friedman)
+    p = stats.f.sf(statistic, methods - 1, (methods - 1) * (datasets - 1))
+    width = stats.studentized_range.isf(0.05, methods, np.inf) / 2**0.5 * error
     names = [name for name in table if name != OURS]
     wilcoxon = adjust([float(stats.wilcoxon(table[OURS], table[name], method="exact").pvalue) for name in names])
     head("Over the eight datasets", "baseline", "mean rank", "Nemenyi p", "Wilcoxon p, Holm over 7")
     for name, p_value in zip(names, wilcoxon, strict=True):
-        row_of(name, f"{ranking.ranks[name]:.2f}", f"{ranking.nemenyi.loc[OURS, name]:.2g}", f"{p_value:.3f}")
-    print(
-        f"\nFriedman {ranking.friedman:.2f}, Iman-Davenport F {ranking.iman_davenport:.2f} (p {ranking.p:.1e});",
-        end=" ",
-    )
-    print(f"critical difference of ranks {critical_difference(8, 8):.2f}.")
+        row_of(name, f"{ranks[name]:.2f}", f"{nemenyi[name]:.2g}", f"{p_value:.3f}")
+    print(f"\nFriedman {friedman:.2f}, Iman-Davenport F {statistic:.2f} (p {p:.1e});", end=" ")
+    print(f"critical difference of ranks {width:.2f}.")
 
     head("A thousand questions (Table 5)", "dataset", "questions", "best baseline", "difference", *shares,
          "significant up to")  # fmt: skip

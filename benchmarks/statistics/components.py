@@ -3,8 +3,7 @@
     python benchmarks/statistics/components.py [--runs 1000]
 
 Scores of 0 and 1: chances of questions are uniform (1/12 between questions, 1/6 within, correlation 1/3), or easy and
-hard ones (beta(.9, .5)). With four wordings, each moves the chance by a normal of 0.1, around 0.5, and questions by a
-uniform of +-0.25, so that nothing is cut off.
+hard ones (beta(.9, .5)).
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from cortexdsl.core import Floats
-from cortexdsl.stats.inference.components import components_of
 from cortexdsl.stats.inference.outcomes import clopper_pearson
+from cortexdsl.stats.planning.spread import components_of
 
 SIZES = ((20, 2), (50, 3), (100, 2))
 
@@ -42,22 +41,12 @@ def rows(runs: int) -> Iterator[tuple[str, str, int]]:
             held, true = np.zeros(3, dtype=int), truths(kind)
             for run in range(runs):
                 random = np.random.default_rng([run, questions])
-                chance = _chances(kind, random, questions)[:, None, None]
-                found = components_of((random.random((questions, 1, replicates)) < chance).astype(float))
+                chance = _chances(kind, random, questions)[:, None]
+                found = components_of((random.random((questions, replicates)) < chance).astype(float))
                 parts = (found.questions, found.sampling, found.correlation)
                 held += [one.low <= value <= one.high for one, value in zip(parts, true, strict=True)]
             for name, count in zip(("questions", "sampling", "correlation"), held.tolist(), strict=True):
                 yield f"{kind}, n={questions}, R={replicates}", name, count
-    for questions, groups, replicates in ((50, 4, 2), (50, 8, 2)):
-        held_groups = 0
-        for run in range(runs):
-            random = np.random.default_rng([run, questions, groups])
-            moved, own = random.normal(0, 0.1, groups), random.uniform(-0.25, 0.25, questions)
-            chance = np.clip(0.5 + own[:, None] + moved, 0, 1)[:, :, None]
-            found_groups = components_of((random.random((questions, groups, replicates)) < chance).astype(float)).groups
-            assert found_groups is not None
-            held_groups += found_groups.low <= 0.01 <= found_groups.high
-        yield f"{groups} wordings, n={questions}, R={replicates} each", "wordings", held_groups
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import THIN, counted
-from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, RankRow, rows_of
+from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, rows_of
 from cortexdsl.report.data import ALPHA, ReportData
 from cortexdsl.report.phrasing.claims import answer, details_in_words
 from cortexdsl.report.phrasing.comparisons import (
@@ -37,13 +37,11 @@ from cortexdsl.report.phrasing.comparisons import (
     correction_in_words,
     family_in_words,
     intervals,
-    ranks_of,
 )
 from cortexdsl.report.terminal import claim_lines
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
 from cortexdsl.stats.inference.groups import changed_questions, equal_groups
-from cortexdsl.stats.inference.rankings import rank_table
 from cortexdsl.stats.planning.planning import further_needed
 from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of
@@ -145,10 +143,8 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
         {cell: changed_questions(table, metrics[0], cell, reference) for cell in cells},
         (
             *_groups(table, metrics[0], (reference, *cells), args),
-            *([bounds_in_words(bounds)] if any(row.changes for row in bounds) else []),
-            *comparison_notes(compared),
+            *comparison_notes(compared, bounds),
         ),
-        ranks_of(rows_of(rank_table(table, metrics), RankRow)),
         tuple(_directions(named, {*args.lower, *args.higher})),
     )
     if args.report:
@@ -171,8 +167,7 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     changed = (changes_in_words(cell, reference, ids, named=most) for cell, ids in words.changes.items())
     kinds = intervals({row.correction for row in compared})
     how = (*words.tested, f"{kinds} all_low, all_high: that interval. low, high: {ORDINARY}")
-    ranks = (one.sentence for one in words.ranks)
-    last = (*how, *ranks) if args.how else ["How this was tested: --how."]
+    last = how if args.how else ["How this was tested: --how."]
     for sentence in (*changed, *words.findings, *words.pairing, *words.directions, *last):
         _print_wrapped(sentence)
     if args.stopping is not None:

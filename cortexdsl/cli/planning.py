@@ -309,8 +309,7 @@ REPLICATES = (1, 2, 3, 5, 10)
 def _splits(plan: Plan, earlier: ScoreTable) -> list[str]:
     """Return where the spread of each claimed difference of the pilot comes from, and the best splits of the budget."""
     from cortexdsl.claims.cells import CellNames
-    from cortexdsl.stats.inference.components import splits_of
-    from cortexdsl.stats.planning.spread import claim_spread
+    from cortexdsl.stats.planning.spread import claim_spread, splits_of
 
     arms = [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
     questions = sum(len(task.questions) for task in plan.tasks.values())
@@ -318,10 +317,9 @@ def _splits(plan: Plan, earlier: ScoreTable) -> list[str]:
     counts = (*REPLICATES, plan.replicates)
     lines: list[str] = []
     for claim in plan.hypotheses:
-        spread = claim_spread(earlier, claim, arms)
-        if spread is None or spread.groups:
+        parts = claim_spread(earlier, claim, arms)
+        if parts is None:
             continue
-        parts = spread.components
         share = f"{parts.correlation.estimate:.0%} ({parts.correlation.low:.0%} to {parts.correlation.high:.0%})"
         text = f"of the variance of one debate {share} belongs to its question, by the earlier results"
         lines += ["", claim, *wrapped(text[0].upper() + text[1:] + ".", 4)]

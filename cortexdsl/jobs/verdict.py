@@ -1,7 +1,7 @@
 """Rule `verdict`: metrics with intervals, comparisons by family, and claims with their history in the ledger.
 
 Reads plan.json, scores.csv and, if a claim needs them, the answers. Writes metrics.csv, comparisons.csv, bounds.csv,
-ranks.csv, hypotheses.csv, fronts.csv and, of matched cells, matches.csv, and adds verdicts to the ledger.
+hypotheses.csv, fronts.csv and, of matched cells, matches.csv, and adds verdicts to the ledger.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from cortexdsl.plan.persistence.store import families_of, fixed_in, most_in, rea
 from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table
 from cortexdsl.stats.inference.families import compare_families, missing_bounds
-from cortexdsl.stats.inference.rankings import rank_table
 from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.sequential.sequential import look_ends
 from cortexdsl.stats.tables.answers import answers_for, with_answers
@@ -138,7 +137,7 @@ def write_verdict(layout: Layout) -> None:
     metrics_table(scores, seed=plan["seed"]).to_csv(layout.metrics, index=False)
     _write_comparisons(layout, plan, scores, arms)
     _write_claims(layout, plan, scores, arms)
-    tables = (layout.metrics, layout.comparisons, layout.bounds, layout.ranks, layout.hypotheses)
+    tables = (layout.metrics, layout.comparisons, layout.bounds, layout.hypotheses)
     record_files(layout, (*tables, *_write_budgets(layout, plan, scores)))
     seal_manifest(layout)
 
@@ -167,7 +166,7 @@ def _metric_of(match: Mapping[str, str]) -> str:
 
 
 def _write_comparisons(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[CellNames]) -> None:
-    """Write comparisons by family, the bounds of missing answers, and ranks over datasets."""
+    """Write comparisons by family, and the bounds of missing answers."""
     families, metrics, seed = families_of(plan), plan["metrics"], plan["seed"]
     alpha = plan["analysis"].get("alpha", 0.05)
     comparisons = compare_families(scores, families, metrics, seed, arms)
@@ -175,7 +174,6 @@ def _write_comparisons(layout: Layout, plan: Mapping[str, Any], scores: ScoreTab
         comparisons["test"] = comparisons["test"].map(_fixed_sample)
     families_with_history(comparisons, read_ledger(layout)).to_csv(layout.comparisons, index=False)
     missing_bounds(scores, families, metrics, seed, arms, alpha=alpha).to_csv(layout.bounds, index=False)
-    rank_table(scores, metrics, alpha).to_csv(layout.ranks, index=False)
 
 
 def _write_claims(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[CellNames]) -> None:

@@ -218,9 +218,6 @@ class Layout:
     matches = _File("matches.csv")
     """What matched cells spent of their budgets; only with matched cells."""
 
-    ranks = _File("ranks.csv")
-    """Ranks of cells over several datasets."""
-
     hypotheses = _File("hypotheses.csv")
     """Claims and their verdicts."""
 

@@ -19,12 +19,11 @@ from cortexdsl.plan.persistence.run_record import keep_complete
 from cortexdsl.report.data import ReportData, read_data
 from cortexdsl.report.figures.budgets import cost_figure
 from cortexdsl.report.figures.curves import learning_figure, rounds_figure
-from cortexdsl.report.figures.dots import accuracy_figure, differences_figure, grid_figure, ranks_figure
+from cortexdsl.report.figures.dots import accuracy_figure, differences_figure, grid_figure
 from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.figures.headroom import course_figure, samples_figure
 from cortexdsl.report.figures.reliability import confidence_figure
 from cortexdsl.report.page import VIEW, report_page, view_page
-from cortexdsl.report.phrasing.comparisons import TestsOfAllCells, read_tests_of_all_cells
 from cortexdsl.report.phrasing.failures import unread_line
 from cortexdsl.report.phrasing.ledger import read_history
 from cortexdsl.report.phrasing.provenance import versions
@@ -45,7 +44,6 @@ from cortexdsl.report.tables.results import (
     grid_table,
     levels_of,
     metric_tables,
-    spread_table,
 )
 from cortexdsl.report.tables.spending import run_cost
 from cortexdsl.report.tables.table import Table, link_numbers
@@ -93,9 +91,8 @@ def build_report(
     if stopped is not None and not stopped.lacks_only_report:
         return stopped_page(stopped)
     data = read_data(folder)
-    tests = read_tests_of_all_cells(folder, data.primary)
     levels, phases = levels_of(data), read_phases(folder, data.plan)
-    figures = _figures(data, tests, levels, phases, threads) if has_figures else []
+    figures = _figures(data, levels, phases, threads) if has_figures else []
     cost = run_cost(folder, data.plan, data.tallies, data.scores)
     tables = _tables(folder, data, levels, phases)
     for drawing in figures:
@@ -105,7 +102,6 @@ def build_report(
     target = folder / "report.html"
     text = report_page(
         data,
-        tests,
         figures,
         tables,
         versions() if provenance is None else provenance,
@@ -130,7 +126,6 @@ def _tables(folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases:
     maybe = (
         agreement_table(folder), grid_table(data, levels), published_table(data), persuasion_table(folder, data),
         calibration_table(folder, data), learning_table(phases), match_table(data),
-        spread_table(data),
     )  # fmt: skip
     name, cells = data.experiment, frozenset(data.cells)
     tables = [link_numbers(table, name, cells) for table in (*some, *maybe) if table is not None]
@@ -139,7 +134,7 @@ def _tables(folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases:
 
 
 def _figures(
-    data: ReportData, tests: TestsOfAllCells, levels: Sequence[AxisLevel], phases: Sequence[LearnedPhase], threads: int
+    data: ReportData, levels: Sequence[AxisLevel], phases: Sequence[LearnedPhase], threads: int
 ) -> list[Drawing]:
     of_data = (
         accuracy_figure, cost_figure, course_figure, samples_figure, differences_figure, rounds_figure,
@@ -147,7 +142,7 @@ def _figures(
     )  # fmt: skip
     makers: list[Callable[[], Drawing | None]] = [
         *(partial(draw, data) for draw in of_data), partial(grid_figure, data, levels),
-        partial(ranks_figure, tests.ranks), partial(learning_figure, phases),
+        partial(learning_figure, phases),
     ]  # fmt: skip
     return [drawing for drawing in in_forks(makers, threads) if drawing is not None]
 

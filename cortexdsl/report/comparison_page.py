@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from cortexdsl.numbers import counted
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.figures.dots import accuracy_figure, differences_figure, ranks_figure
+from cortexdsl.report.figures.dots import accuracy_figure, differences_figure
 from cortexdsl.report.page import inline_drawing
 from cortexdsl.report.phrasing.claims import answer, with_shared_notes
 from cortexdsl.report.phrasing.comparisons import ComparisonWords, changes_in_words, table_terms
@@ -34,7 +34,7 @@ def comparison_page(
     answers, shared = with_shared_notes([answer(row) for row in data.claims])
     with warnings.catch_warnings():  # text stays text in the page: a browser has more fonts
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figures = (accuracy_figure(data), differences_figure(data), ranks_figure(words.ranks))
+        figures = (accuracy_figure(data), differences_figure(data))
     several = len(words.questions) > 1
     return template("comparison.html.j2").render(
         title=f"Comparison with {words.reference}",

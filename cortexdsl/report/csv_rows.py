@@ -193,19 +193,6 @@ class BoundRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RankRow:
-    """A row of ranks.csv: a cell's mean rank over datasets, and the test of its metric (Iman and Davenport's F)."""
-
-    metric: str
-    cell: str
-    rank: float | None
-    datasets: int
-    iman_davenport: float | None
-    p: float | None
-    critical_difference: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class FrontRow:
     """A row of fronts.csv: a cell's accuracy and budget, and the share of resamples in which it is on their front."""
 

@@ -18,7 +18,7 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.store import last_look
 from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.records.tallies import JobTally, Tallies
-from cortexdsl.report.csv_rows import ClaimRow, ComparisonRow, FrontRow, MatchRow, read_frame
+from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, FrontRow, MatchRow, read_frame
 from cortexdsl.stats.tables.score_table import absent_replicates
 
 ALPHA = 0.05
@@ -82,11 +82,15 @@ class Health:
 
 @dataclass(frozen=True)
 class ReportData:
-    """The plan and the tables of an experiment; `look` is the one at which an experiment with early stopping ended."""
+    """The plan and the tables of an experiment.
+
+    `bounds` is None for older results; `look` is the one at which an experiment with early stopping ended.
+    """
 
     plan: Mapping[str, Any]
     metrics: tuple[MetricRow, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
+    bounds: tuple[BoundRow, ...] | None = None
     claims: tuple[ClaimRow, ...] = ()
     rounds: tuple[RoundRow, ...] = ()
     health: tuple[Health, ...] = ()
@@ -175,6 +179,7 @@ def read_data(folder: Path) -> ReportData:
         plan,
         metrics=metrics,
         comparisons=read_frame(folder / "comparisons.csv", ComparisonRow, alpha=_alpha(plan)),
+        bounds=read_frame(Path(layout.bounds), BoundRow) if Path(layout.bounds).exists() else None,
         claims=read_frame(folder / "hypotheses.csv", ClaimRow),
         rounds=read_frame(folder / "rounds.csv", RoundRow),
         health=health_of(scores),

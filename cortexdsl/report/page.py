@@ -14,7 +14,6 @@ from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.phrasing import provenance
 from cortexdsl.report.phrasing.claims import answer, with_shared_notes
 from cortexdsl.report.phrasing.comparisons import (
-    TestsOfAllCells,
     comparison_notes,
     correction_in_words,
     families_in_words,
@@ -53,7 +52,6 @@ _OWN_SECTIONS = (
 
 def report_page(
     data: ReportData,
-    tests: TestsOfAllCells,
     figures: Sequence[Drawing],
     tables: Sequence[Table],
     versions: Mapping[str, str],
@@ -77,10 +75,9 @@ def report_page(
         stopping=provenance.stopping_line(data),
         answers=list(zip(own, links, strict=True)),
         shared=shared,
-        tested=list(provenance.how_tested(data, answers, tests, has_tables=True)),
+        tested=list(provenance.how_tested(data, answers, has_tables=True)),
         families=families_in_words(data),
-        tests=tests,
-        notes=[*comparison_notes(data.comparisons), *([tests.bounds] if tests.could_change else [])],
+        notes=list(comparison_notes(data.comparisons, data.bounds)),
         drawings={drawing.name: drawing for drawing in figures},
         inline=inline_drawing,
         data=lambda name: f"{_DATA.get(name, name)}.csv",

@@ -11,10 +11,8 @@ from cortexdsl.report.data import ReportData, read_data
 from cortexdsl.report.phrasing import provenance
 from cortexdsl.report.phrasing.claims import Answer, answer, with_shared_notes
 from cortexdsl.report.phrasing.comparisons import (
-    TestsOfAllCells,
     comparison_notes,
     families_in_words,
-    read_tests_of_all_cells,
 )
 from cortexdsl.report.phrasing.failures import health_line, losses_line, unread_line
 from cortexdsl.report.phrasing.ledger import read_history
@@ -55,10 +53,8 @@ def terminal_report(folder: Path, *, is_coloured: bool = False, has_how: bool = 
     data = read_data(folder)
     history = read_history(folder, data.plan)
     answers = [answer(row, history.ledger) for row in data.claims]
-    tests = read_tests_of_all_cells(folder, data.primary)
     cost = run_cost(folder, data.plan, data.tallies, data.scores)
     left = left_line(read_unfinished(folder, data.plan, data.tallies))
-    ranks = [one.sentence for one in tests.ranks[:1]]
     lines = [provenance.title(data.plan), "=" * min(columns(), len(provenance.title(data.plan)))]
     for paragraph in (
         *(
@@ -69,11 +65,11 @@ def terminal_report(folder: Path, *, is_coloured: bool = False, has_how: bool = 
         wrapped(" · ".join(fact.replace(" ", "\xa0") for fact in provenance.facts(data))),
         wrapped(provenance.built_in_line(data.plan)),
         _numbers(data),
-        _differences(data, tests),
+        _differences(data),
         _list("What if:", whatif_lines(folder)),
         wrapped(history.unchanged) if history.unchanged and not has_how else _list("Declared:", history.said),
         wrapped(provenance.stopping_line(data)),
-        _list("How this was tested:", (*provenance.how_tested(data, answers, tests), *ranks)) if has_how else (),
+        _list("How this was tested:", provenance.how_tested(data, answers)) if has_how else (),
         wrapped(health_line(data.health) if data.health else ""),
         wrapped(" ".join((cost.sentence, *cost.seeds)) if cost else ""),
         [f"{'' if has_how else 'How this was tested: --how. '}The whole report: {folder / 'report.html'}"],
@@ -138,7 +134,7 @@ def _numbers(data: ReportData) -> Iterator[str]:
     yield from _ruled(rows)
 
 
-def _differences(data: ReportData, tests: TestsOfAllCells) -> Iterator[str]:
+def _differences(data: ReportData) -> Iterator[str]:
     if data.comparisons:
         yield f"Significant differences{' in the mean over datasets' if data.datasets[-1] == 'all' else ''}:"
     for family in families_in_words(data):
@@ -146,8 +142,7 @@ def _differences(data: ReportData, tests: TestsOfAllCells) -> Iterator[str]:
         yield from wrapped(f"{family.name}{mark}: {family.how}", 2, 4)
         for noun, found in family.found.items():
             yield from wrapped(f"{noun}: {found}", 4, 6)
-    bounds = [tests.bounds] if data.comparisons and tests.could_change else []
-    for sentence in (*comparison_notes(data.comparisons), *bounds):
+    for sentence in comparison_notes(data.comparisons, data.bounds):
         yield from wrapped(sentence, 2, 4)
 
 

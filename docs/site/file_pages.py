@@ -18,7 +18,6 @@ from cortexdsl.plan.persistence.ledger import LedgerEntry
 from cortexdsl.records import debates as records
 from cortexdsl.stats.inference.budgets import FRONT_COLUMNS, MATCH_COLUMNS
 from cortexdsl.stats.inference.families import BOUND_COLUMNS, COMPARISON_COLUMNS
-from cortexdsl.stats.inference.rankings import RANK_COLUMNS
 from cortexdsl.stats.verdicts import VERDICT_COLUMNS
 from cortexdsl.stats.whatif import EFFECT_COLUMNS
 
@@ -31,7 +30,6 @@ TABLES: Mapping[str, tuple[str, Iterable[str]]] = {
     "comparisons.csv": ("Cells against their references; `difference` is cell minus reference.",
                         [*COMPARISON_COLUMNS, "exploratory"]),
     "bounds.csv": ("Whether missing and unreadable answers could change a comparison.", BOUND_COLUMNS),
-    "ranks.csv": ("Mean ranks of cells over datasets, and the test of their metric.", RANK_COLUMNS),
     "fronts.csv": ("Accuracy and budget of cells, and the share of resamples with them on the front.", FRONT_COLUMNS),
     "matches.csv": ("What matched cells spent, as a share of their budgets.", MATCH_COLUMNS),
     "metrics.csv": ("Metrics of cells. The dataset `all` is the mean over datasets.", columns_of(rows.MetricRow)),

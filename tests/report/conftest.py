@@ -80,12 +80,6 @@ family,dataset,metric,cell,reference,missing,unparsed,difference,p_adjusted,wors
 main,arithmetic,accuracy,sparse,full,0,8,0.05,0.024,0.01,0.4,True
 main,arithmetic,accuracy,vote,full,1,0,-0.08,0.07,-0.09,0.06,False
 """
-RANKS = """\
-metric,cell,rank,datasets,iman_davenport,p,critical_difference
-accuracy,sparse,1.25,4,inf,0.0,1.66
-accuracy,full,2.0,4,inf,0.0,1.66
-accuracy,vote,2.75,4,inf,0.0,1.66
-"""
 
 CALIBRATION = """\
 dataset,cell,confidence,answers,stated,mean_confidence,accuracy,brier,ece
@@ -147,7 +141,7 @@ def results(tmp_path: Path) -> Path:
 def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The invented results with tests of all cells and confidences, and their whole report; only to be read."""
     folder = write_results(tmp_path_factory.mktemp("reported") / "invented")
-    for name, text in {"bounds": BOUNDS, "ranks": RANKS, "calibration": CALIBRATION}.items():
+    for name, text in {"bounds": BOUNDS, "calibration": CALIBRATION}.items():
         (folder / f"{name}.csv").write_text(text)
     build_report(folder, VERSIONS)
     return folder

@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from functools import partial
@@ -31,7 +28,6 @@ from .conftest import (
     COMPARISONS,
     HOSTILE,
     HYPOTHESES,
-    RANKS,
     SCORES,
     VERSIONS,
     write_results,
@@ -93,7 +89,7 @@ def digests(folder: Path) -> dict[str, str]:
 def test_same_inputs_give_the_same_bytes(reported: Path, tmp_path: Path) -> None:
     """A report is a function of its tables: no clock, no random ids, in page, figures and tables alike."""
     second = write_results(tmp_path / "b")
-    for name, text in {"bounds": BOUNDS, "ranks": RANKS, "calibration": CALIBRATION}.items():
+    for name, text in {"bounds": BOUNDS, "calibration": CALIBRATION}.items():
         (second / f"{name}.csv").write_text(text)
     build_report(second, VERSIONS, threads=3)
     assert digests(reported) == digests(second)
@@ -128,7 +124,7 @@ def test_the_page_is_accessible(reported: Path) -> None:
     """Every drawing has a text alternative, every table a caption and headings with a scope, the page a language."""
     found = page_in(reported)
     drawings = [attributes for tag, attributes in found.tags if tag == "svg"]
-    assert len(drawings) == 2 * 6  # for a page, and for a column
+    assert len(drawings) == 2 * 5  # for a page, and for a column
     assert all(attributes["role"] == "img" and len(attributes["aria-label"] or "") > 40 for attributes in drawings)
     counts = {tag: sum(name == tag for name, _ in found.tags) for tag in ("table", "caption", "h1")}
     assert counts["table"] == counts["caption"] > 3
@@ -309,18 +305,15 @@ def test_questions_are_whole_numbers(results: Path) -> None:
 
 
 def test_what_stands_beside_the_comparisons_is_said(reported: Path) -> None:
-    """One sentence each, on the page and in the terminal: doubtful answers, ranks."""
+    """One sentence each, on the page and in the terminal: doubtful answers."""
     sentences = (
         "Scoring them as right instead could change 1 comparison: sparse against full (accuracy, arithmetic).",
-        "Ranks over 4 datasets, accuracy: F infinite, p < .001; best sparse 1.25, full 2.00, vote 2.75; "
-        "critical difference 1.66.",
     )
     found = page_in(reported)
     terminal = " ".join(terminal_report(reported, has_how=True).split())
     for sentence in sentences:
         assert sentence in found.text
         assert sentence in terminal
-    assert (reported / "figures" / "ranks.png").exists()
 
 
 def test_doubtful_answers_that_change_nothing_are_said_too(results: Path) -> None:
@@ -330,22 +323,6 @@ def test_doubtful_answers_that_change_nothing_are_said_too(results: Path) -> Non
     assert "would change no conclusion (2 comparisons with such answers)." in page_of(results).text
     (results / "bounds.csv").write_text(BOUNDS.splitlines()[0] + "\n")
     assert "No answer is missing or unreadable, so none could change a comparison." in page_of(results).text
-
-
-def test_the_diagram_of_ranks_is_the_same_in_every_process(reported: Path, tmp_path: Path) -> None:
-    """Its bars come from sets of names, whose order Python draws anew in every process: this one, and two more."""
-    code = (
-        "import sys, pathlib; folder, target = map(pathlib.Path, sys.argv[1:]);"
-        "from cortexdsl.report.figures.dots import ranks_figure;"
-        "from cortexdsl.report.phrasing.comparisons import read_tests_of_all_cells;"
-        "ranks_figure(read_tests_of_all_cells(folder, 'accuracy').ranks).save(target)"
-    )
-    seen = {tuple((reported / "figures" / f"ranks.{kind}").read_bytes() for kind in ("svg", "png"))}
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        subprocess.run([sys.executable, "-c", code, str(reported), str(tmp_path)], check=True, env=environment)
-        seen.add(tuple((tmp_path / f"ranks.{kind}").read_bytes() for kind in ("svg", "png")))
-    assert len(seen) == 1
 
 
 def test_what_was_tested_and_which_interval_is_which_is_said_to_every_reader(tmp_path: Path) -> None:

@@ -147,14 +147,6 @@ def test_compare_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "no cell 'd'" in capsys.readouterr().err
 
 
-def test_several_datasets_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Three cells on two datasets are ranked over datasets."""
-    scores = tmp_path / "scores.csv"
-    pd.concat([_three().assign(dataset=name) for name in ("x", "y")]).to_csv(scores, index=False)
-    assert main(["compare", str(scores), "--to", "a", "--how"]) == 0
-    assert "Ranks over 2 datasets, score: " in capsys.readouterr().out
-
-
 def _noisy(cells: int, questions: int, seed: int = 3) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     return long_table({name: (random.random((1, questions)) < 0.6).astype(float) for name in "abcdefgh"[:cells]})

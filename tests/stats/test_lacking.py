@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.stats.inference.rankings import rank_table
 
 
 def write(folder: object, name: str, frame: pd.DataFrame) -> str:
@@ -56,16 +55,3 @@ def test_the_same_holds_for_the_confidence_of_debates(
     assert main(["compare", scores, "--to", "b", "--claim", claim, "--draws", "99"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert (f"Not tested: a lacks 58 of 300 values of {metric}" in said) is bool(lacking), said
-
-
-@pytest.mark.parametrize("lacking", [0, 58])
-def test_cells_are_not_ranked_by_the_confidences_that_are_there(lacking: int) -> None:
-    draws = np.random.default_rng(1)
-    score = (draws.random(900) < 0.7).astype(float)
-    sure = np.where(score > 0, 0.9, 0.4)
-    sure[np.flatnonzero(score[:150] == 0)[:lacking]] = np.nan
-    rows = {"dataset": np.tile(np.repeat(["x", "y"], 150), 3), "cell": np.repeat(["a", "b", "c"], 300),
-            "question_id": [f"q{k}" for k in range(300)] * 3, "score": score, "replicate": 1,
-            "debate_confidence": sure}  # fmt: skip
-    ranked = set(rank_table(pd.DataFrame(rows), ["accuracy", "ece_debate"]).metric)
-    assert ranked == ({"accuracy"} if lacking else {"accuracy", "ece_debate"})

@@ -1,4 +1,4 @@
-"""What `cortexdsl verdict` writes beside comparisons and claims: all cells at once, doubtful answers, ranks."""
+"""What `cortexdsl verdict` writes beside comparisons and claims: doubtful answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.stats.inference import families, rankings
+from cortexdsl.stats.inference import families
 from cortexdsl.stats.inference.paired import Paired
 from tests.stats.tables import long_table
 
@@ -31,22 +31,7 @@ def _verdict(folder: Path, names: tuple[str, ...], unreadable: int = 0) -> dict[
     }  # fmt: skip
     (folder / "plan.json").write_text(json.dumps(plan))
     assert main(["verdict", str(folder)]) == 0
-    return {name: pd.read_csv(folder / f"{name}.csv") for name in ("bounds", "ranks")}
-
-
-def test_ranks_over_datasets(tmp_path: Path) -> None:
-    """Both datasets rank alike, so F is infinite, and one in 3! = 6 do so by chance.
-
-    q(.05; 3) of Demsar's Table 5 is 2.343, times sqrt(3 x 4 / (6 x 2)) = 1.
-    """
-    found = _verdict(tmp_path, ("x", "y"))
-    ranks = found["ranks"]
-    assert ranks[["metric", "cell", "rank", "datasets"]].to_numpy().tolist() == [
-        ["accuracy", cell, rank, 2] for rank, cell in enumerate("abc", 1)
-    ]
-    assert np.isinf(ranks["iman_davenport"]).all()
-    assert ranks["p"].tolist() == pytest.approx([1 / 6] * 3)
-    assert ranks["critical_difference"].tolist() == pytest.approx([2.343] * 3, abs=1e-3)
+    return {name: pd.read_csv(folder / f"{name}.csv") for name in ("bounds",)}
 
 
 def test_unreadable_answers_that_could_turn_a_comparison(tmp_path: Path) -> None:
@@ -58,16 +43,7 @@ def test_unreadable_answers_that_could_turn_a_comparison(tmp_path: Path) -> None
 
 
 def test_where_there_is_nothing_a_file_has_only_its_head(tmp_path: Path) -> None:
-    """One dataset has no ranks, and answers that can all be read no bounds."""
+    """Answers that can all be read have no bounds."""
     found = _verdict(tmp_path, ("x",))
     assert found["bounds"].empty
-    assert found["ranks"].empty
     assert tuple(found["bounds"]) == families.BOUND_COLUMNS
-    assert tuple(found["ranks"]) == rankings.RANK_COLUMNS
-
-
-def test_a_metric_that_cannot_be_ranked_has_no_ranks() -> None:
-    """c was not asked anything on y, so there is no mean to rank."""
-    answers = {cell: np.ones((1, 4)) for cell in RIGHT}
-    scores = pd.concat([long_table(answers, dataset="x"), long_table({"a": answers["a"]}, dataset="y")])
-    assert rankings.rank_table(scores, ["accuracy"]).empty

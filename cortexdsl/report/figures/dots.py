@@ -1,4 +1,4 @@
-"""Dots with intervals, one row a cell: accuracies, differences from references, axes of grids; ranks over datasets."""
+"""Dots with intervals, one row a cell: accuracies, differences from references, axes of grids."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from cortexdsl.metrics.axis_effects import AxisLevel
-from cortexdsl.numbers import HARD, THIN, Kind, counted
+from cortexdsl.numbers import THIN, Kind, counted
 from cortexdsl.report.csv_rows import ComparisonRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, draw_figure, tick
-from cortexdsl.report.phrasing.comparisons import Ranks
-from cortexdsl.report.phrasing.names import brief, fold_name, shown_cells, wording
-from cortexdsl.stats.inference.rankings import draw_ranks
+from cortexdsl.report.phrasing.names import fold_name, shown_cells, wording
 
 PITCH = 0.21  # inches from row to row
 ACROSS = 3  # panels side by side
@@ -211,34 +208,3 @@ def grid_figure(data: ReportData, levels: Sequence[AxisLevel]) -> Drawing | None
         f"values, with its 95{THIN}% interval (not corrected)."
     ) + _left_out(len(levels) - len(labels))
     return draw_figure("grid", caption, plot.height, plot.draw)
-
-
-def ranks_figure(ranked: Sequence[Ranks]) -> Drawing | None:
-    """Draw the ranks on the first metric; None if there are none."""
-    if not ranked:
-        return None
-    first = ranked[0]
-    noun, ranks = wording(first.metric).noun, pd.Series(dict(first.cells))
-
-    def draw(canvas: Figure, sheet: Sheet) -> None:
-        axes = canvas.subplots()
-        axes.grid(visible=False)
-        named = {cell: brief(cell, 20 if sheet.is_column else 36) for cell in ranks.index}
-        draw_ranks(
-            axes,
-            ranks.rename(named) if len(set(named.values())) == len(named) else ranks,
-            first.width,
-            text_h_margin=0.06 * (ranks.max() - ranks.min() or 1.0),
-            label_fmt_left=f"{{label}} {{rank:.2f}}{HARD}",
-            label_fmt_right=f"{HARD}{{rank:.2f}} {{label}}",
-            label_props={"fontsize": sheet.letters},
-            marker_props={"color": ACCENT, "s": 18},
-            crossbar_props={"color": INK},
-            elbow_props={"color": INK, "linewidth": 0.8},
-        )
-
-    caption = (
-        f"Mean rank of each cell by {noun} over {first.datasets} datasets; 1 is best, and the dataset is the unit. "
-        f"Cells that a bar joins do not differ significantly: that takes more than {first.width:.2f} (Nemenyi)."
-    )
-    return draw_figure("ranks", caption, lambda _: 1.1 + 0.16 * len(ranks), draw)

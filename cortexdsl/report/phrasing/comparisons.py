@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeVar
 
 from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.core import FALSE_DISCOVERY
-from cortexdsl.numbers import THIN, counted, difference, interval, number, p_clause
-from cortexdsl.plan.layout import Layout
-from cortexdsl.report.csv_rows import BoundRow, ComparisonRow, RankRow, read_frame
+from cortexdsl.numbers import THIN, counted, difference, interval
+from cortexdsl.report.csv_rows import BoundRow, ComparisonRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.stats.inference.groups import Changes
@@ -28,7 +24,6 @@ _FDR = (
 _NONE = f"In a family without correction, a difference has its ordinary 95{THIN}% interval."
 ORDINARY = f"the ordinary 95{THIN}% interval of one difference."
 _SHOWN = 3  # comparisons, or cells, that a sentence names
-RowType = TypeVar("RowType", ComparisonRow, RankRow)
 
 _EFFECTS = {
     "d_z": "d: mean difference over its standard deviation across questions.",
@@ -86,8 +81,8 @@ def is_exploratory(rows: Sequence[ComparisonRow]) -> bool:
     return all(row.exploratory for row in rows)
 
 
-def comparison_notes(rows: Sequence[ComparisonRow]) -> Iterator[str]:
-    """Yield each note of some comparisons once, and which comparisons are exploratory."""
+def comparison_notes(rows: Sequence[ComparisonRow], bounds: Sequence[BoundRow] | None = ()) -> Iterator[str]:
+    """Yield each note of some comparisons once, which are exploratory, and which could be changed by other answers."""
     families = _by(rows, "family")
     late = dict.fromkeys(
         row.family if is_exploratory(families[row.family]) else f"{row.cell}, {wording(row.metric).noun}"
@@ -100,6 +95,8 @@ def comparison_notes(rows: Sequence[ComparisonRow]) -> Iterator[str]:
         nouns = ", ".join(dict.fromkeys(wording(row.metric).noun for row in own))
         which = f"{own[0].cell}, {nouns}, {own[0].dataset}" if len(own) == 1 else f"{len(own)} comparisons of {nouns}"
         yield f"{which}: {note}."
+    if any(row.changes for row in bounds or ()):
+        yield bounds_in_words(bounds)
 
 
 def table_terms(rows: Sequence[ComparisonRow]) -> Iterator[str]:
@@ -161,32 +158,6 @@ def intervals(corrections: Collection[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
-    """The rows of ranks.csv on one metric: mean ranks by cell, best first, and Iman and Davenport's F.
-
-    `statistic` is infinite if all datasets rank alike; `width` is the critical difference (Nemenyi).
-    """
-
-    metric: str
-    cells: Mapping[str, float]
-    datasets: int
-    statistic: float
-    p: float
-    width: float
-
-    @property
-    def sentence(self) -> str:
-        """The test and the best cells."""
-        noun = wording(self.metric).noun
-        best = ", ".join(f"{cell} {rank:.2f}" for cell, rank in list(self.cells.items())[:_SHOWN])
-        size = "F infinite" if math.isinf(self.statistic) else f"F = {number(self.statistic)}"
-        return (
-            f"Ranks over {self.datasets} datasets, {noun}: {size}, {p_clause(self.p)}; best {best}; "
-            f"critical difference {self.width:.2f}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class ComparisonWords:
     """What `compare` says of the cells of a table, in sentences.
 
@@ -204,7 +175,6 @@ class ComparisonWords:
         The questions on which each cell differs from the reference.
     findings : tuple of str
         Groups of equals, what missing answers could change, the notes of comparisons.
-    ranks : sequence of Ranks
     directions : tuple of str
         Which direction of a column is better.
     """
@@ -215,45 +185,24 @@ class ComparisonWords:
     pairing: tuple[str, ...]
     changes: Mapping[str, Changes]
     findings: tuple[str, ...]
-    ranks: Sequence[Ranks]
     directions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TestsOfAllCells:
-    """Sentences of a report that go with the comparisons of pairs.
-
-    `bounds` says whether missing and unreadable answers could change a comparison (empty in older results), and
-    `could_change` that they could; `ranks` has one entry a metric, the primary one first.
-    """
-
-    bounds: str
-    could_change: bool
-    ranks: Sequence[Ranks]
-
-
-def read_tests_of_all_cells(folder: Path, primary: str | None) -> TestsOfAllCells:
-    """Read bounds.csv and ranks.csv of a results folder; each may be absent."""
-    layout = Layout(str(folder))
-    bounds = read_frame(Path(layout.bounds), BoundRow)
-    ranks = read_frame(Path(layout.ranks), RankRow)
-    return TestsOfAllCells(
-        bounds_in_words(bounds) if Path(layout.bounds).exists() else "",
-        any(row.changes for row in bounds),
-        sorted(ranks_of(ranks), key=lambda one: one.metric != primary),
-    )
-
-
-def _by(rows: Sequence[RowType], name: str) -> dict[str, list[RowType]]:
+def _by(rows: Sequence[ComparisonRow], name: str) -> dict[str, list[ComparisonRow]]:
     """Group rows by a column, in order of appearance."""
-    groups: dict[str, list[RowType]] = {}
+    groups: dict[str, list[ComparisonRow]] = {}
     for row in rows:
         groups.setdefault(getattr(row, name), []).append(row)
     return groups
 
 
-def bounds_in_words(rows: Sequence[BoundRow]) -> str:
-    """Say whether missing and unreadable answers, which count as wrong, could change what a comparison finds."""
+def bounds_in_words(rows: Sequence[BoundRow] | None) -> str:
+    """Say whether missing and unreadable answers, which count as wrong, could change what a comparison finds.
+
+    Older results do not say it; then the text is empty.
+    """
+    if rows is None:
+        return ""
     if not rows:
         return "No answer is missing or unreadable, so none could change a comparison."
     changed = [row for row in rows if row.changes]
@@ -278,14 +227,3 @@ def _listed(word: str, questions: Sequence[str], named: int) -> str:
     more = ", ..." if len(questions) > named else ""
     ids = f" ({', '.join(questions[:named])}{more})" if questions and named else ""
     return f"{word} on {len(questions)}{ids}"
-
-
-def ranks_of(rows: Sequence[RankRow]) -> list[Ranks]:
-    """Return the ranks on each metric."""
-    return [
-        Ranks(
-            metric, {row.cell: row.rank or 0.0 for row in own}, own[0].datasets, own[0].iman_davenport or 0.0,
-            own[0].p or 0.0, own[0].critical_difference or 0.0,
-        )
-        for metric, own in _by(rows, "metric").items()
-    ]  # fmt: skip

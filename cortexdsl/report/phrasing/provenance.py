@@ -17,13 +17,13 @@ from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.claims import Answer, details_in_words
 from cortexdsl.report.phrasing.comparisons import (
     TESTED,
-    TestsOfAllCells,
+    bounds_in_words,
     claims_decided,
     intervals,
     table_terms,
 )
 
-PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "scikit-posthocs", "pandas", "matplotlib")
+PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "pandas", "matplotlib")
 BUILT_IN = "builtin/"
 BUILT_IN_ONLY = "The agents here are a built-in solver, not language models."
 BUILT_IN_SOME = "Some of the agents here are a built-in solver, not language models."
@@ -66,9 +66,7 @@ def claims_decided_line(data: ReportData) -> str:
     return claims_decided(alpha, len(data.claims), correction, is_anytime=bool(stopping))
 
 
-def how_tested(
-    data: ReportData, answers: Sequence[Answer], tests: TestsOfAllCells, *, has_tables: bool = False
-) -> Iterator[str]:
+def how_tested(data: ReportData, answers: Sequence[Answer], *, has_tables: bool = False) -> Iterator[str]:
     """Yield how claims and differences were tested, and what the tables of differences have; nothing without tests."""
     if data.claims or data.comparisons:
         yield TESTED
@@ -79,7 +77,7 @@ def how_tested(
         yield from (
             table_terms(data.comparisons) if has_tables else [intervals({row.correction for row in data.comparisons})]
         )
-        yield tests.bounds
+        yield bounds_in_words(data.bounds)
 
 
 def stopping_line(data: ReportData) -> str:

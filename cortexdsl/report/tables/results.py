@@ -14,7 +14,7 @@ from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
 from cortexdsl.records.links import find_link
 from cortexdsl.report.csv_rows import ClaimRow, ComparisonRow
-from cortexdsl.report.data import ReportData, value_column
+from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.claims import adjusted_interval, answer, population
 from cortexdsl.report.phrasing.comparisons import (
     comparison_notes,
@@ -31,16 +31,12 @@ from cortexdsl.report.tables.table import (
     column,
     count,
     group,
-    measure,
     numbers,
     tabulate,
     text,
     value,
     with_interval,
 )
-from cortexdsl.stats.inference.components import Component
-from cortexdsl.stats.planning.spread import Spread, cell_spreads
-from cortexdsl.stats.tables.score_table import WORDING_COLUMN, score_table
 
 GRID = "grid"
 _LINKED = 12  # maximum of cells that a link names
@@ -48,8 +44,6 @@ _ABREAST = 4  # maximum of cells side by side, if cells are columns
 _FEW = 15  # with at most so many cells all are columns; with more, only those outside of grids
 _INTERVALS = f"with 95{THIN}% intervals about {LIKE_THESE}"
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
-_IDS = ("dataset", "cell", "replicate", "question_id")
-_GROUPS = {"": "one wording and team", "prompts": "wordings of prompts", "teams": "teams"}
 
 
 def metric_tables(data: ReportData) -> Iterator[Table]:
@@ -163,46 +157,6 @@ def grid_table(data: ReportData, levels: Sequence[AxisLevel]) -> Table | None:
     )
     note = "Paired by question; not corrected: a description. Tests of single cells are in the families."
     return tabulate(GRID, caption, fields, levels, note)
-
-
-def spread_table(data: ReportData) -> Table | None:
-    """Return the components of every cell as standard deviations; None with one replicate of everything."""
-    metric = data.primary
-    if metric is None or not data.has_values:
-        return None
-    columns = {name: [getattr(row, name) for row in data.scores] for name in (*_IDS, WORDING_COLUMN)}
-    frame = pd.DataFrame({**columns, value_column(metric): [row.value for row in data.scores]})
-    arms = [CellNames.of(cell) for cell in data.plan.get("cells", ())]
-    spreads = cell_spreads(score_table(frame, f"results/{data.experiment}/scores.csv"), metric, arms)
-    if not spreads:
-        return None
-    fields = [
-        text("Cell", "of", lambda one: one.name),
-        group("Dataset", "dataset"),
-        _component("Questions", "questions", lambda one: one.components.questions),
-        _component("Groups", "groups_sd", lambda one: one.components.groups),
-        _component("Groups by questions", "interaction", lambda one: one.components.interaction),
-        _component("Sampling", "sampling", lambda one: one.components.sampling),
-        measure("Correlation", ("correlation", "correlation_low", "correlation_high"), "number", of=_correlation),
-        numbers("Groups are", "groups", lambda one: _GROUPS[one.groups], is_numeric=False),
-    ]
-    caption = (
-        f"Where the spread of {wording(metric).noun} comes from: standard deviations between questions, between "
-        f"wordings or teams, and between replicates of one question, with 95{THIN}% intervals for such questions."
-    )
-    note = "Correlation: the share of the variance that belongs to questions; if it is high, replicates add little."
-    return tabulate("spread", caption, fields, spreads, note)
-
-
-_correlation = attrgetter(*(f"components.correlation.{name}" for name in ("estimate", "low", "high")))
-
-
-def _component(title: str, name: str, of: Callable[[Spread], Component | None]) -> Field[Spread]:
-    def roots(one: Spread) -> tuple[float | None, ...]:
-        part = of(one)
-        return (None,) * 3 if part is None else tuple(x**0.5 for x in (part.estimate, part.low, part.high))
-
-    return measure(title, (name, f"{name}_low", f"{name}_high"), "number", of=roots)
 
 
 def family_tables(data: ReportData) -> Iterator[Table]:

@@ -1,129 +1,164 @@
-"""Where the spread of results comes from: variance components of cells, teams and claims, and splits of a budget."""
+"""Where the spread of a mean comes from, questions or sampling, and how to split a budget between the two.
+
+A value of question q and replicate r is modelled as y[q, r] = mean + a[q] + e[q, r], both terms random and independent.
+Their variances are estimated by the method of moments from the mean squares (Searle, Casella and McCulloch 1992,
+Variance Components, section 3.3). Scores of 0 and 1 are not normal, so the intervals are those of the jackknife over
+questions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from cortexdsl.claims.cells import CellNames
-from cortexdsl.claims.designs import Design, design_of
+from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.claims.values import CALIBRATION_METRICS, Comparison, Quantity
+from cortexdsl.claims.values import CALIBRATION_METRICS, Comparison
 from cortexdsl.core import Floats
 from cortexdsl.errors import CortexError
-from cortexdsl.stats.inference.components import FEWEST_QUESTIONS, Components, components_of
-from cortexdsl.stats.tables.draws import Draws
+from cortexdsl.stats.inference.outcomes import LEVEL
 from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.tables.units import units_of
 
-TEAM = "team"
+FEWEST_QUESTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """Variance components of a cell, of the teams of a method, or of a claimed difference, on one dataset.
+class Component:
+    """A variance, in squared units of the metric, or a correlation; not below 0, with its interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The variance components of one mean or contrast.
 
     Attributes
     ----------
-    name : str
-        The cell, the method with its teams, or the claim.
-    dataset : str
-    groups : str
-        What the groups are: `prompts`, `teams`, or nothing.
-    components : Components
+    questions, sampling : Component
+        Between questions, and between the replicates of one question.
+    correlation : Component
+        The intraclass correlation: the share of the variance of a single replicate that belongs to its question.
     """
 
-    name: str
-    dataset: str
-    groups: str
-    components: Components
+    questions: Component
+    sampling: Component
+    correlation: Component
+
+    def variance_of_mean(self, questions: int, replicates: int) -> float:
+        """Return the variance of a mean over questions and replicates.
+
+        References
+        ----------
+        Miller 2024, arXiv 2411.00640, on resampling: (between questions + within / replicates) / questions.
+        """
+        return (self.questions.estimate + self.sampling.estimate / replicates) / questions
 
 
-def cell_spreads(table: ScoreTable, metric: str, arms: Sequence[CellNames]) -> list[Spread]:
-    """Return the components of every cell, and of every method over its teams, on each dataset.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    metric : str
-    arms : sequence of CellNames
-        The cells of the plan; those of a method that differ in nothing but the axis `team` are its teams.
-
-    Returns
-    -------
-    list of Spread
-        Without cells that have too few questions or replicates, or missing values of a metric that is not a score.
-    """
-    spreads = []
-    for dataset in table.datasets:
-        for cell in table.cells:
-            spread = _spread(table, cell, [(1.0, Quantity(metric, cell))], dataset)
-            spreads += [] if spread is None else [spread]
-        for name, cells in _teams(arms).items():
-            layers = [_draws(table, [(1.0, Quantity(metric, cell))], dataset) for cell in cells]
-            whole = [layer for layer in layers if layer is not None]
-            if len(whole) == len(cells) and len({layer[0].shape for layer in whole}) == 1:
-                components = _components(np.stack([layer[0] for layer in whole], axis=1))
-                spreads += [] if components is None else [Spread(name, dataset, "teams", components)]
-    return spreads
-
-
-def claim_spread(table: ScoreTable, claim: str, arms: Sequence[CellNames]) -> Spread | None:
+def claim_spread(table: ScoreTable, claim: str, arms: Sequence[CellNames]) -> Components | None:
     """Return the components of the difference (or the mean) of a claim; None if it has none or they are not known.
 
-    With several datasets they are those of the first one that the claim is about.
+    With several datasets they are those of the first one that the claim is about. Wordings of prompts are a part of
+    the spread that no split of questions and replicates changes, so claims about them have none.
     """
     parsed = parse_claim(claim)
     if not isinstance(parsed, Comparison) or parsed.is_ratio or parsed.over == "teams":
         return None
     if any(quantity.metric in CALIBRATION_METRICS for quantity in parsed.quantities):
         return None
-    try:
-        design: Design = design_of(parsed, arms)
-    except CortexError:
-        return None
     dataset = parsed.dataset if parsed.dataset in table.datasets else table.datasets[0]
-    terms = list(zip(design.weights[0].tolist(), design.quantities, strict=True)) if len(design.weights) == 1 else []
-    return _spread(table, claim, terms, dataset) if terms else None
-
-
-def _teams(arms: Sequence[CellNames]) -> dict[str, list[str]]:
-    """Return the cells of each method that differ in their team alone, with at least two teams."""
-    teams: dict[str, list[str]] = {}
-    for arm in arms:
-        if TEAM in arm.axes:
-            rest = ", ".join(f"{axis}={value}" for axis, value in arm.axes.items() if axis != TEAM)
-            teams.setdefault(f"{arm.method}[{rest}]" if rest else arm.method, []).append(arm.cell)
-    return {f"{name} over teams": cells for name, cells in teams.items() if len(cells) > 1}
-
-
-def _spread(table: ScoreTable, name: str, terms: Sequence[tuple[float, Quantity]], dataset: str) -> Spread | None:
-    found = _draws(table, terms, dataset)
-    if found is None:
-        return None
-    values, draws = found
-    sizes = {len(group) for group in draws.groups}
-    grouped = len(draws.groups) > 1 and len(sizes) == 1
-    layout = np.stack([values[:, group] for group in draws.groups], axis=1) if grouped else values[:, None, :]
-    components = _components(layout)
-    return None if components is None else Spread(name, dataset, "prompts" if grouped else "", components)
-
-
-def _components(values: Floats) -> Components | None:
-    questions, groups, replicates = values.shape
-    if questions < FEWEST_QUESTIONS or groups * replicates < 2 or np.isnan(values).any():
-        return None
-    return components_of(values)
-
-
-def _draws(table: ScoreTable, terms: Sequence[tuple[float, Quantity]], dataset: str) -> tuple[Floats, Draws] | None:
-    """Return a contrast of each question and replicate; None if a cell or a replicate is missing."""
     try:
-        draws = units_of(table, [quantity for _, quantity in terms], (dataset,), with_draws=True).draws
+        design = design_of(parsed, arms)
+        draws = units_of(table, design.quantities, (dataset,), with_draws=True).draws
     except CortexError:
         return None
-    if draws is None or draws.lacking:
+    if draws is None or draws.lacking or len(design.weights) != 1:
         return None
-    return np.tensordot([weight for weight, _ in terms], draws.values, axes=1), draws
+    sizes = [len(group) for group in draws.groups]
+    values = np.tensordot(design.weights[0], draws.values, axes=1)
+    is_short = len(values) < FEWEST_QUESTIONS or values.shape[1] < 2 or np.isnan(values).any()
+    return None if is_short or (len(sizes) > 1 and len(set(sizes)) == 1) else components_of(values)
+
+
+def components_of(values: Floats, level: float = LEVEL) -> Components:
+    """Estimate variance components.
+
+    Parameters
+    ----------
+    values : (questions, replicates) array
+        At least five questions, and two replicates.
+    level : float
+        Of the intervals.
+    """
+    between, sampling = (_jackknifed(values, part, level) for part in (_between, _sampling))
+    return Components(between, sampling, _jackknifed(values, _correlation, level, most=1.0))
+
+
+def _between(values: Floats) -> float:
+    return float(values.mean(axis=1).var(ddof=1) - _sampling(values) / values.shape[1])
+
+
+def _sampling(values: Floats) -> float:
+    return float(values.var(axis=1, ddof=1).mean())
+
+
+def _correlation(values: Floats) -> float:
+    between = _between(values)  # not clipped, so that the jackknife sees its spread
+    whole = max(between, 0.0) + _sampling(values)
+    return between / whole if whole > 0 else 0.0
+
+
+def _jackknifed(values: Floats, part: Callable[[Floats], float], level: float, most: float = np.inf) -> Component:
+    """Return an estimate with the interval of its jackknife over questions (Tukey 1958), by Student's t."""
+    count = len(values)
+    whole = part(values)
+    without = np.array([part(np.delete(values, k, axis=0)) for k in range(count)])
+    pseudo = count * whole - (count - 1) * without
+    reach = float(stats.t.isf((1 - level) / 2, count - 1)) * float(pseudo.std(ddof=1)) / count**0.5
+    low, high = (float(np.clip(whole + side * reach, 0.0, most)) for side in (-1, 1))
+    return Component(float(np.clip(whole, 0.0, most)), low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A budget of debates, split into questions and replicates.
+
+    Attributes
+    ----------
+    questions, replicates : int
+    error : float
+        The standard error of the mean on questions like these.
+    """
+
+    questions: int
+    replicates: int
+    error: float
+
+
+def splits_of(components: Components, debates: int, most_questions: int, replicates: Sequence[int]) -> list[Split]:
+    """Return splits of a budget, the most precise first.
+
+    Parameters
+    ----------
+    components : Components
+        Of a pilot.
+    debates : int
+        Questions times replicates that the budget allows.
+    most_questions : int
+        The questions that there are.
+    replicates : sequence of int
+        Those to consider; of the number of questions there are as many as fit, at least two.
+    """
+    found = []
+    for count in sorted(set(replicates)):
+        questions = min(debates // count, most_questions)
+        if questions >= 2:
+            found.append(Split(questions, count, components.variance_of_mean(questions, count) ** 0.5))
+    return sorted(found, key=lambda split: (split.error, split.replicates))
