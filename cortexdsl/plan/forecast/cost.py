@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import bound_of
-from cortexdsl.core import Ablation, Call, Cell, Dataset, Message, Method, Question, Render, Reply, Sparse
+from cortexdsl.core import Ablation, Cell, Dataset, Message, Method, Question, Render, Sparse
 from cortexdsl.engine.methods import in_each_wording, pool_sources, with_pool, with_samples
-from cortexdsl.engine.run import run_debate
 from cortexdsl.engine.trajectories import trajectory
 from cortexdsl.errors import DebateError, Problem, SpecError
 from cortexdsl.metrics.replies import debate_calls
@@ -32,7 +31,7 @@ from cortexdsl.plan.rehearsal.estimate import (
     estimate_of,
     rehearse,
 )
-from cortexdsl.plan.rehearsal.full_length import depends_on_replies, full_length
+from cortexdsl.plan.rehearsal.full_length import depends_on_replies
 from cortexdsl.plan.training import Phase, Training, guides_for
 from cortexdsl.tasks.judging import judge_call
 from cortexdsl.tasks.load import load
@@ -234,8 +233,8 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
         for cell in plan.cells:
             rehearsal = Rehearsal(render, lengths)
             method = with_pool(cell.debate, passages_for(plan, cell))
-            for worded in in_each_wording(full_length(method)):
-                asyncio.run(run_debate(worded, sample, rehearsal.ports(), seed=plan.seed, replicate=1))
+            for worded in in_each_wording(method):
+                asyncio.run(rehearsal.debate(worded, sample, seed=plan.seed))
             for call_lengths in rehearsal.calls.values():
                 place = cell.name, call_lengths.call.model.name
                 longest[place] = max(longest.get(place, 0), call_lengths.input_tokens)
@@ -302,18 +301,6 @@ def renderer(templates: Templates, task: Task) -> Callable[..., tuple[Message, .
 _REHEARSED = 500_000  # tokens: no longer replies are made up to measure the prompts that show them
 
 
-@dataclass(slots=True)
-class _Counted(Rehearsal):
-    """A rehearsal that keeps every call, equal ones too."""
-
-    sent: list[Call] = field(default_factory=list)
-
-    async def ask(self, call: Call) -> Reply:
-        """Keep the call and make up a reply."""
-        self.sent.append(call)
-        return await Rehearsal.ask(self, call)
-
-
 def most_of_question(plan: Plan) -> dict[str, Mapping[str, float]]:
     """Return upper bounds for one question of each cell, by rehearsing a debate that never ends early.
 
@@ -344,10 +331,10 @@ async def _rehearsed(plan: Plan, cell: Cell, dataset: str) -> dict[str, float]:
             return {}
         if not cell.match.grow:
             method = with_samples(method, int((await _rehearsed(plan, budget, dataset))["calls"]))
-    ports = _Counted(renderer(plan.templates, task))
-    example = await run_debate(full_length(method), question, ports.ports(), seed=plan.seed, replicate=1)
+    rehearsal = Rehearsal(renderer(plan.templates, task))
+    example = await rehearsal.debate(method, question, seed=plan.seed)
     calls = len(list(debate_calls(example)))
-    written = [call.model for call in ports.sent if not call.model.is_tool]
+    written = [call.model for call in rehearsal.sent if not call.model.is_tool]
     limits = [int(model.options.get("max_tokens", 0)) for model in written]
     bounds = {"rounds": float(example.rounds), "calls": float(calls)}
     if 0 in limits:  # no bound on the reply of some model
@@ -356,7 +343,7 @@ async def _rehearsed(plan: Plan, cell: Cell, dataset: str) -> dict[str, float]:
     bounds["output_tokens"] = output
     if output > _REHEARSED:
         return bounds
-    ports = _Counted(renderer(plan.templates, task), Lengths(_REHEARSED))
-    await run_debate(full_length(method), question, ports.ports(), seed=plan.seed, replicate=1)
-    bounds["input_tokens"] = float(sum(ports.calls[call_key(call)].input_tokens for call in ports.sent))
+    rehearsal = Rehearsal(renderer(plan.templates, task), Lengths(_REHEARSED))
+    await rehearsal.debate(method, question, seed=plan.seed)
+    bounds["input_tokens"] = float(sum(rehearsal.calls[call_key(call)].input_tokens for call in rehearsal.sent))
     return bounds | {"total_tokens": bounds["input_tokens"] + output}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from cortexdsl.core import Call, Cell, Model, RateLimit, Reply
 from cortexdsl.engine.methods import with_pool, with_samples
-from cortexdsl.engine.run import run_debate
 from cortexdsl.language.shared_rates import key_of
 from cortexdsl.models.endpoints.rates import KINDS, least_seconds
 from cortexdsl.plan.experiment import Plan
@@ -15,7 +14,6 @@ from cortexdsl.plan.forecast.cost import rehearsed_loads, renderer
 from cortexdsl.plan.forecast.matches import passages_for
 from cortexdsl.plan.forecast.warnings import models_of
 from cortexdsl.plan.rehearsal.estimate import CostEstimate, Rehearsal
-from cortexdsl.plan.rehearsal.full_length import full_length
 from cortexdsl.plan.shards import SECONDS_PER_CALL
 
 USUAL_HOURS = 1.0
@@ -106,7 +104,7 @@ def _waves_of(plan: Plan, cell: Cell) -> int:
     if budget is not None:  # its calls are those of another cell, and made at once
         method = with_samples(method, 1)
     rehearsal = _Levels(renderer(plan.templates, task))
-    asyncio.run(run_debate(full_length(method), task.questions[0], rehearsal.ports(), seed=plan.seed, replicate=1))
+    asyncio.run(rehearsal.debate(method, task.questions[0], seed=plan.seed))
     return rehearsal.waves + (0 if budget is None else _waves_of(plan, budget))
 
 

@@ -14,12 +14,10 @@ from pathlib import Path
 
 from cortexdsl.core import Cell, Debate, KnowledgeSource, Method, Question, Render
 from cortexdsl.engine.methods import pool_sources, with_pool
-from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import DataError
 from cortexdsl.metrics.matching import budget_in, run_within, spent_in
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.rehearsal.estimate import Lengths, Rehearsal
-from cortexdsl.plan.rehearsal.full_length import full_length
 from cortexdsl.tasks.retrieval.corpus import read_passage
 
 Shown = Mapping[str, str]
@@ -84,8 +82,7 @@ def matched_method(plan: Plan, cell: Cell, question: Question, render: Render, l
     ports = Rehearsal(render, lengths)
 
     async def debated(method: Method, whose: Cell) -> Debate:
-        full = full_length(with_pool(method, passages_for(plan, whose)))
-        return await run_debate(full, question, ports.ports(), seed=plan.seed, replicate=1)
+        return await ports.debate(with_pool(method, passages_for(plan, whose)), question, seed=plan.seed)
 
     async def matched() -> MatchedSize:
         own, others = plan.call_sizes(cell), plan.call_sizes(other)

@@ -25,6 +25,7 @@ from cortexdsl.core import (
     Ablation,
     Call,
     CallCost,
+    Debate,
     DebateCosts,
     Floats,
     Message,
@@ -183,6 +184,8 @@ class Rehearsal:
     lengths : Lengths
     calls : dict
         Every call by its key.
+    sent : list of Call
+        All calls, equal ones too.
     questions : sequence of Question
         Among which `placebo: other_question` draws; if empty, the question of the debate stands for another one.
     """
@@ -190,11 +193,17 @@ class Rehearsal:
     render: Render
     lengths: Lengths = field(default_factory=Lengths)
     calls: dict[str, CallLengths] = field(default_factory=dict)
+    sent: list[Call] = field(default_factory=list)
     questions: Sequence[Question] = ()
+
+    async def debate(self, method: Method, question: Question, *, seed: int, without: Ablation = NOTHING) -> Debate:
+        """Rehearse a debate at its full length."""
+        return await run_debate(full_length(method), question, self.ports(), seed=seed, replicate=1, ablation=without)
 
     async def ask(self, call: Call) -> Reply:
         """Make up a reply that is a function of the call."""
         key = call_key(call)
+        self.sent.append(call)
         lengths = self.calls.get(key) or self.lengths.of_call(call)
         self.calls[key] = lengths
         reasoning_tokens = call.model.reasoning_tokens
@@ -279,9 +288,8 @@ async def rehearse(
         What the debates leave out.
     """
     rehearsal = Rehearsal(render, lengths, questions=questions)
-    method = full_length(method)
     for question in questions:
-        await run_debate(method, question, rehearsal.ports(), seed=seed, replicate=1, ablation=without)
+        await rehearsal.debate(method, question, seed=seed, without=without)
     calls = rehearsal.calls
     shared = len(seen.keys() & calls.keys())
     seen.update(calls)

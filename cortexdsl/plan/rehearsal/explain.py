@@ -13,12 +13,11 @@ import yaml
 
 from cortexdsl.core import NEVER, Cell, Choose, Debate, Message, Method, Question, Repeat, SchedulePart, Turn
 from cortexdsl.engine.methods import principal_roles, schedule_parts, scheduled_choices
-from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import SpecError
 from cortexdsl.metrics.budgets import longest_chain
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.plan.rehearsal.estimate import Rehearsal
-from cortexdsl.plan.rehearsal.full_length import full_length, keeps_a_number, keeps_everybody, known_choices
+from cortexdsl.plan.rehearsal.full_length import keeps_a_number, keeps_everybody, known_choices
 from cortexdsl.plan.rehearsal.values import method_values
 from cortexdsl.records.text import headings
 from cortexdsl.templates.templates import Templates
@@ -73,7 +72,7 @@ def rehearse_example(method: Method, templates: Templates | None = None) -> Deba
         whose = f"{prompt} {view['agent']['name']} {view['round']} {view['about']}"
         return ({"role": "user", "content": whose},)
 
-    work = run_debate(full_length(method), QUESTION, Rehearsal(render).ports(), seed=0, replicate=1)
+    work = Rehearsal(render).debate(method, QUESTION, seed=0)
     with ThreadPoolExecutor(1) as thread:  # a plan may be compiled inside a running event loop
         return thread.submit(asyncio.run, work).result()
 
