@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
-from cortexdsl.core import Call, Cell, Model, RateLimit, Reply
-from cortexdsl.engine.methods import with_pool, with_samples
+from cortexdsl.core import Cell, Model, RateLimit
+from cortexdsl.engine.methods import with_samples
 from cortexdsl.language.shared_rates import key_of
+from cortexdsl.metrics.budgets import chain_of_stages
 from cortexdsl.models.endpoints.rates import KINDS, least_seconds
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.forecast.cost import rehearsed_loads, renderer
-from cortexdsl.plan.forecast.matches import passages_for
+from cortexdsl.plan.forecast.cost import rehearsed_loads
 from cortexdsl.plan.forecast.warnings import models_of
-from cortexdsl.plan.rehearsal.estimate import CostEstimate, Rehearsal
+from cortexdsl.plan.rehearsal.estimate import CostEstimate
+from cortexdsl.plan.rehearsal.explain import rehearse_example
 from cortexdsl.plan.shards import SECONDS_PER_CALL
 
 USUAL_HOURS = 1.0
@@ -75,21 +75,6 @@ def limit_text(limit: RateLimit) -> str:
     return f"{limit.amount // size}{letter}/{_UNITS[limit.seconds]}"
 
 
-@dataclass(slots=True)
-class _Levels(Rehearsal):
-    """A rehearsal that counts the waves of a debate: calls that are made together are one."""
-
-    waves: int = 0
-
-    async def ask(self, call: Call) -> Reply:
-        """Make up a reply after all other calls of its step are made."""
-        level = self.waves + call.model.is_batched
-        for _ in range(3):
-            await asyncio.sleep(0)
-        self.waves = max(self.waves, level)
-        return await Rehearsal.ask(self, call)
-
-
 def most_waves(plan: Plan) -> int:
     """Return how many waves follow one another at most, if all jobs run at once and no debate ends early."""
     judge = plan.judging is not None and plan.judging.model.is_batched
@@ -98,14 +83,11 @@ def most_waves(plan: Plan) -> int:
 
 
 def _waves_of(plan: Plan, cell: Cell) -> int:
-    task = next(iter(plan.tasks.values()))
-    method = with_pool(cell.debate, passages_for(plan, cell))
+    """Return how many calls of a cell follow one another: those of a matched cell are of another one, made at once."""
     budget = plan.budget_of(cell)
-    if budget is not None:  # its calls are those of another cell, and made at once
-        method = with_samples(method, 1)
-    rehearsal = _Levels(renderer(plan.templates, task))
-    asyncio.run(rehearsal.debate(method, task.questions[0], seed=plan.seed))
-    return rehearsal.waves + (0 if budget is None else _waves_of(plan, budget))
+    method = cell.debate if budget is None else with_samples(cell.debate, 1)
+    waves = int(chain_of_stages(rehearse_example(method), lambda call: 1.0))
+    return waves + (0 if budget is None else _waves_of(plan, budget))
 
 
 def both_ways(plan: Plan, total: CostEstimate) -> list[str]:
