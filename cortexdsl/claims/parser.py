@@ -57,6 +57,7 @@ from cortexdsl.claims.values import (
     advice,
     better_of,
     fail,
+    one_line,
 )
 from cortexdsl.errors import Problem, SpecError
 
@@ -159,7 +160,7 @@ def parse_point(name: str) -> tuple[str, dict[str, str]]:
 
 def claims_digest(claims: Sequence[str]) -> str:
     """Return a digest of claims for a plan: independent of their order and spacing."""
-    lines = sorted({" ".join(claim.split()) for claim in claims})
+    lines = sorted({one_line(claim) for claim in claims})
     return sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 

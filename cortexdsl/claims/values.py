@@ -57,6 +57,11 @@ def better_of(metric: str) -> Better:
     return column_metric(metric).better
 
 
+def one_line(claim: str) -> str:
+    """Return a claim in the spelling by which claims are compared: spaces and line ends make no difference."""
+    return " ".join(claim.split())
+
+
 def alike(first: str, second: str) -> bool:
     """Say whether two metrics measure the same thing, so that their difference means something."""
     one, other = find_metric(first), find_metric(second)

@@ -21,6 +21,7 @@ import pandas as pd
 from cortexdsl.claims.cells import CellNames, cells_of
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.values import one_line
 from cortexdsl.cli.score_sources import ScoreSources, add_reading, declared_claims, read_sources, with_own_answers
 from cortexdsl.cli.verbs import failure
 from cortexdsl.errors import CortexError, InputError
@@ -121,7 +122,7 @@ def _gate(args: argparse.Namespace) -> Gate:
         raise InputError("--most-dollars is for a spec, which is run first; the sources cost nothing")
     found = read_sources(sources, score=args.score, cluster=args.cluster, answers=args.answers)
     plan = _plan_of(found)
-    required = list(dict.fromkeys(map(_plain, args.require or plan.get("hypotheses", ()))))
+    required = list(dict.fromkeys(map(one_line, args.require or plan.get("hypotheses", ()))))
     if not required:
         example = f"accuracy({found.table.cells[-1]}) >= accuracy({found.table.cells[0]}) - 0.02"
         raise InputError(f"{', '.join(args.sources)}: no claim is required\n    write --require '{example}'")
@@ -140,8 +141,8 @@ def _gate(args: argparse.Namespace) -> Gate:
 
 def _check_spec(experiment: Plan, args: argparse.Namespace) -> None:
     """Refuse, before anything is spent, a claim that was not declared, and a limit on unknown prices."""
-    declared = set(map(_plain, experiment.hypotheses))
-    others = [text for text in args.require if _plain(text) not in declared]
+    declared = set(map(one_line, experiment.hypotheses))
+    others = [text for text in args.require if one_line(text) not in declared]
     if others or not declared:
         what = f"--require '{others[0]}': this is not one of its hypotheses" if others else "there are no hypotheses"
         raise InputError(
@@ -194,7 +195,7 @@ def wait_for(run: subprocess.Popen[bytes]) -> int:
 def _without_results(experiment: Plan, args: argparse.Namespace, why: str) -> Gate:
     """Return the gate of a spec whose run reached a limit before it had a report: nothing is decided."""
     texts = args.require or experiment.hypotheses
-    rows = [ClaimRow(_plain(text), None, None, None, None, None, "undecided", note=why) for text in texts]
+    rows = [ClaimRow(one_line(text), None, None, None, None, None, "undecided", note=why) for text in texts]
     claims = tuple(RequiredClaim(row, 0, None) for row in rows)
     analysis, stopping, undecided = experiment.analysis, experiment.stopping, args.undecided or ""
     alpha = stopping.alpha if stopping else analysis["alpha"]
@@ -243,7 +244,7 @@ def _judged(found: ScoreSources, plan: Mapping[str, Any], required: Sequence[str
     arms = tuple(CellNames.of(cell) for cell in plan["cells"])
     analysis, stopping = plan.get("analysis") or {}, plan.get("stopping") or {}
     alpha, correction = stopping.get("alpha", analysis.get("alpha", ALPHA)), analysis.get("correction", "holm")
-    rows = {_plain(row.claim): row for row in read_frame(found.own.parent / "hypotheses.csv", ClaimRow)}
+    rows = {one_line(row.claim): row for row in read_frame(found.own.parent / "hypotheses.csv", ClaimRow)}
     others = [text for text in required if text not in rows]
     if others and stopping:
         raise InputError(
@@ -257,10 +258,6 @@ def _judged(found: ScoreSources, plan: Mapping[str, Any], required: Sequence[str
         )
         rows = dict(zip(required, rows_of(verdicts, ClaimRow), strict=True))
     return _Claims(rows, table, arms, alpha, correction, plan)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _required(found: ScoreSources, claims: _Claims, required: Sequence[str]) -> tuple[RequiredClaim, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from cortexdsl.claims.meaning import needs_answers
-from cortexdsl.claims.values import Claim
+from cortexdsl.claims.values import Claim, one_line
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.jobs.arguments import warn_if_stopped
 from cortexdsl.jobs.options import VerbParser
@@ -113,7 +113,7 @@ def declared_claims(found: ScoreSources, claims: Sequence[str]) -> list[str] | N
     if not ledger.entries and not ledger.faults:
         return None
     is_unsure = journal.faults or binding_changes(ledger.since)
-    return [] if is_unsure else [claim for claim in claims if " ".join(claim.split()) in ledger.claims]
+    return [] if is_unsure else [claim for claim in claims if one_line(claim) in ledger.claims]
 
 
 def _is_log(path: Path) -> bool:

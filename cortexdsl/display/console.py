@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
@@ -252,33 +252,8 @@ class Display:
 
 
 T = TypeVar("T")
-COUNT_EVERY = 10.0  # seconds between two plain lines
 
 
-def counting(
-    steps: Sequence[T], doing: str, console: Console | None = None, clock: Callable[[], float] = time.monotonic
-) -> Iterator[T]:
-    """Yield each step, and show on stderr how many are done: a bar on a terminal, lines otherwise.
-
-    Parameters
-    ----------
-    steps : sequence
-    doing : str
-        The work in words: "reading cells again".
-    console : Console or None
-        By default that of stderr. If it is not a terminal, a line is printed every ten seconds.
-    """
-    output = console or Console(file=unwrapped(sys.stderr), highlight=False)
-    if output.is_terminal:
-        columns = TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(compact=True)
-        with Progress(*columns, console=output, transient=True) as bar:
-            yield from bar.track(steps)
-        return
-    began = spoke = clock()
-    for done, step in enumerate(steps):
-        now = clock()
-        if now - spoke >= COUNT_EVERY and done:
-            spoke = now
-            left = (now - began) / done * (len(steps) - done)
-            output.print(f"{doing}: {done:,} of {len(steps):,}, {duration(left)} left", markup=False, soft_wrap=True)
-        yield step
+def counting(steps: Sequence[T], doing: str) -> Iterator[T]:
+    """Yield each step, and show on a terminal how many are done; `doing` names the work: "reading cells again"."""
+    yield from track(steps, doing, console=Console(file=unwrapped(sys.stderr)), transient=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from cortexdsl.errors import RecordError
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.store import read_look
+from cortexdsl.plan.shards import Shard
 from cortexdsl.plan.training import slug_of
 
 
@@ -67,30 +68,51 @@ class ExpectedRun:
         return Path(self.layout.spent)
 
 
+Learning: TypeAlias = tuple[str, str, Sequence[str], Sequence[Shard]]
+"""A training: the label of its dataset, its name, its phases, its shards."""
+
+
 def expected_of(plan: Plan, needed: Iterable[tuple[str, str, str]] | None = None) -> ExpectedRun:
     """Return the debate jobs of a plan, and which of them are needed."""
-    jobs = tuple(
-        DebateJob(
-            dataset, cell.name, cell.slug, shard.label, shard.end - shard.first, shard.number if plan.stopping else 0
-        )
-        for dataset, shards in plan.shards.items()
-        for cell in plan.cells
-        for shard in shards
-    )
-    learned = (
-        _to_learn(training.task.label, training.name, phase.label, shard.label, shard.end - shard.first)
-        for training in plan.trainings
-        for phase in training.phases
-        for shard in training.shards
-    )
-    which = None if needed is None else frozenset(needed)
-    return ExpectedRun(plan.experiment, (*learned, *jobs), which)
+    cells = [(cell.name, cell.slug) for cell in plan.cells]
+    learned = [(one.task.label, one.name, [phase.label for phase in one.phases], one.shards) for one in plan.trainings]
+    jobs = tuple(_jobs(plan.shards, cells, learned, has_looks=plan.stopping is not None))
+    return ExpectedRun(plan.experiment, jobs, None if needed is None else frozenset(needed))
 
 
-def _to_learn(dataset: str, training: str, phase: str, shard: str, debates: int) -> DebateJob:
-    return DebateJob(
-        dataset, f"train {training} {phase}", slug_of(training, phase), shard, debates, phase=(training, phase)
-    )
+def expected_from(record: Mapping[str, Any], root: str = "") -> ExpectedRun:
+    """Return the debate jobs of a plan.json; `root` as in `ExpectedRun`."""
+    shards = {dataset: _shards(rows) for dataset, rows in record["shards"].items()}
+    cells = [(cell["cell"], cell["slug"]) for cell in record["cells"]]
+    learned = [
+        (of["dataset"], of["training"], [phase["phase"] for phase in of["phases"]], _shards(of["shards"]))
+        for of in record.get("trainings", ())
+    ]
+    jobs = tuple(_jobs(shards, cells, learned, has_looks=bool(record.get("stopping"))))
+    return ExpectedRun(record["experiment"], jobs, root=root)
+
+
+def _shards(rows: Iterable[Mapping[str, Any]]) -> list[Shard]:
+    return [Shard(*(int(row[name]) for name in ("replicate", "number", "first", "end"))) for row in rows]
+
+
+def _jobs(
+    shards: Mapping[str, Sequence[Shard]],
+    cells: Sequence[tuple[str, str]],
+    learned: Sequence[Learning],
+    *,
+    has_looks: bool,
+) -> Iterator[DebateJob]:
+    for dataset, training, phases, own in learned:
+        for phase in phases:
+            name, slug = f"train {training} {phase}", slug_of(training, phase)
+            for one in own:
+                yield DebateJob(dataset, name, slug, one.label, one.end - one.first, phase=(training, phase))
+    for dataset, cut in shards.items():
+        for cell, slug in cells:
+            for one in cut:
+                batch = one.number if has_looks else 0
+                yield DebateJob(dataset, cell, slug, one.label, one.end - one.first, batch)
 
 
 def announce(plans: Sequence[Plan], jobs: Iterable[Any]) -> list[ExpectedRun]:
@@ -129,27 +151,3 @@ def last_batches(expected: ExpectedRun) -> dict[str, int]:
         ends |= dict.fromkeys(slugs - live - ends.keys(), batch)
         batch += 1
     return ends
-
-
-def expected_from(record: Mapping[str, Any], root: str = "") -> ExpectedRun:
-    """Return the debate jobs of a plan.json; `root` as in `ExpectedRun`."""
-    jobs = tuple(
-        DebateJob(
-            dataset,
-            cell["cell"],
-            cell["slug"],
-            shard["label"],
-            shard["end"] - shard["first"],
-            shard["number"] if record.get("stopping") else 0,
-        )
-        for dataset, shards in record["shards"].items()
-        for cell in record["cells"]
-        for shard in shards
-    )
-    learned = (
-        _to_learn(of["dataset"], of["training"], phase["phase"], shard["label"], shard["end"] - shard["first"])
-        for of in record.get("trainings", ())
-        for phase in of["phases"]
-        for shard in of["shards"]
-    )
-    return ExpectedRun(record["experiment"], (*learned, *jobs), root=root)

@@ -15,6 +15,7 @@ import pandas as pd
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.cells import CellNames
+from cortexdsl.claims.values import one_line
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_spec, plan_of_job
 from cortexdsl.jobs.join import check_cells
@@ -101,8 +102,8 @@ def anytime_verdicts(
         return evaluate_anytime(scores, these, arms, planned=planned, withdrawn=withdrawn, **how)
 
     verdicts = judge(claims)
-    names = {" ".join(claim.split()) for claim in declared}
-    early = verdicts["claim"].map(lambda claim: " ".join(claim.split()) in names).to_numpy(dtype=bool)
+    names = {one_line(claim) for claim in declared}
+    early = verdicts["claim"].map(lambda claim: one_line(claim) in names).to_numpy(dtype=bool)
     if early.all() or not early.any():
         return verdicts.assign(exploratory=~early)
     mine = verdicts["claim"][early].tolist()

@@ -20,6 +20,7 @@ from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.values import one_line
 from cortexdsl.core import Match
 from cortexdsl.core.metrics import BUDGETS, COSTS
 from cortexdsl.jobs.look import anytime_verdicts
@@ -102,7 +103,7 @@ def _when(claim: str, ledger: Ledger) -> str:
         return "; ".join(ledger.faults)
     if ledger.before is None:
         return NEVER
-    return BEFORE if " ".join(claim.split()) in ledger.claims else AFTER
+    return BEFORE if one_line(claim) in ledger.claims else AFTER
 
 
 def _cells(design: Design) -> tuple[str, ...]:

@@ -18,7 +18,18 @@ from cortexdsl.claims.cells import CellNames, cells_of
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.meaning import check_ranges
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.claims.values import EVERY, KNOWN_METRICS, NONE, All, Claim, Comparison, Front, parts_of, range_of
+from cortexdsl.claims.values import (
+    EVERY,
+    KNOWN_METRICS,
+    NONE,
+    All,
+    Claim,
+    Comparison,
+    Front,
+    one_line,
+    parts_of,
+    range_of,
+)
 from cortexdsl.core import Floats
 from cortexdsl.errors import DataError
 from cortexdsl.stats.findings import (
@@ -195,8 +206,8 @@ def evaluate_claims(
     settings = [ClaimSetting(table, table.datasets, seed, draws, favour) for favour in (0, 1, -1)]
     designs = [design_of(claim, known) for claim in parsed]
     plain = [_examined(design, settings[0], finished) for design in designs]
-    names = None if declared is None else {_plain(text) for text in declared}
-    early = [names is None or _plain(claim.text) in names for claim in parsed]
+    names = None if declared is None else {one_line(text) for text in declared}
+    early = [names is None or one_line(claim.text) in names for claim in parsed]
     withdrawn = withdrawn_claims([claim.text for claim in parsed], declared)
     p = np.array([finding.p for finding in plain])
     groups = [np.flatnonzero(early), np.arange(len(parsed))]
@@ -348,13 +359,9 @@ def verdict_of(finding: Finding, adjusted: float, alpha: float) -> Verdict:
     return "supported" if finding.supports else "contradicted"
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split())
-
-
 def withdrawn_claims(claims: Collection[str], declared: Collection[str] | None) -> int:
     """Count the claims that were declared before the run and are no longer made."""
-    return len({_plain(text) for text in declared or ()} - {_plain(text) for text in claims})
+    return len({one_line(text) for text in declared or ()} - {one_line(text) for text in claims})
 
 
 def _adjusted(p: Floats, at: int, own: float, group: Ints, correction: str, withdrawn: int) -> float:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.parser import claims_digest
+from cortexdsl.claims.values import one_line
 from cortexdsl.plan.digests import templates_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
@@ -49,7 +50,7 @@ def declaration_of(plan: Plan) -> dict[str, Any]:
             for name in sorted({n for c in plan.cells for n in templates_of(c.debate)})
         },
         "stopping": asdict(plan.stopping) if plan.stopping else None,
-        "claims": [" ".join(claim.split()) for claim in plan.hypotheses],
+        "claims": [one_line(claim) for claim in plan.hypotheses],
     }
 
 
@@ -152,7 +153,7 @@ def claims_of_earlier_version(layout: Layout) -> list[str] | None:
     record = _record(layout) or {}
     if record.get("schema_version") != 1 or not isinstance(record.get("claims"), list):
         return None
-    return [" ".join(str(claim).split()) for claim in record["claims"]]
+    return [one_line(str(claim)) for claim in record["claims"]]
 
 
 def first_seal(layout: Layout) -> str:

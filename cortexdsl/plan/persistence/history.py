@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.claims.values import one_line
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
@@ -118,7 +119,7 @@ def plan_changes(declared: Declaration, plan: Mapping[str, Any]) -> tuple[str, .
         **{word: analysis[word] for word in ("alpha", "correction", "judge") if word in analysis},
     }
     if "hypotheses" in plan:
-        stated["claims"] = [" ".join(str(claim).split()) for claim in plan["hypotheses"] or ()]
+        stated["claims"] = [one_line(str(claim)) for claim in plan["hypotheses"] or ()]
     if "families" in plan:
         stated["families"] = {
             family["name"]: {word: family[word] for word in ("compare", "to", "correction")}

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.checksums import append_lines, with_checksum
+from cortexdsl.claims.values import one_line
 from cortexdsl.errors import RecordError
 from cortexdsl.files import cannot_write, open_to_write, write_file
 from cortexdsl.models.spending import spent_so_far
@@ -166,12 +167,12 @@ class Ledger:
 
     def verdicts_on(self, claim: str) -> tuple[tuple[int, int | None, str], ...]:
         """Return (number of the run, its seed, the verdict) of every run that tested a claim; runs count from 1."""
-        plain = " ".join(claim.split())
+        plain = one_line(claim)
         return tuple(
             (number, run.seed, str(line.get("verdict")))
             for number, run in enumerate(self.runs, 1)
             for line in run.verdicts
-            if " ".join(str(line.get("claim", "")).split()) == plain
+            if one_line(str(line.get("claim", ""))) == plain
         )
 
 

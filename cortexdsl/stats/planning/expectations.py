@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cortexdsl.claims.designs import Design
-from cortexdsl.claims.values import FEWEST_DRAWS, All, Comparison, Quantity
+from cortexdsl.claims.values import FEWEST_DRAWS, All, Comparison, Quantity, one_line
 from cortexdsl.core import EMPTY
 from cortexdsl.errors import DataError
 from cortexdsl.stats.inference.contrasts import gap_of
@@ -137,15 +137,15 @@ def _about_questions_like_these(design: Design) -> Design:
 
 def _of_claim(design: Design, expected: Expectation) -> float | None:
     """Return the spread stated for the claim itself."""
-    known = {" ".join(key.split()): value for key, value in expected.spread.items()}
-    return known.get(" ".join(design.claim.text.split()))
+    known = {one_line(key): value for key, value in expected.spread.items()}
+    return known.get(one_line(design.claim.text))
 
 
 def _spread(design: Design, expected: Expectation) -> float | None:
     """Return the spread stated for the claim, or for its metric."""
     if (own := _of_claim(design, expected)) is not None:
         return own
-    known = {" ".join(key.split()): value for key, value in expected.spread.items()}
+    known = {one_line(key): value for key, value in expected.spread.items()}
     metric = _measured(design)
     return None if metric is None or metric not in known else known[metric] * _as_pairs(design)
 
@@ -246,9 +246,9 @@ def _behaviour(sample: Units, size: float, spread: float, replicates: int) -> Tr
 
 def _stated(design: Design, expected: Expectation) -> float:
     """Return the expected difference; by default 0 for equivalence and non-inferiority, else NaN (as estimated)."""
-    plain = {" ".join(key.split()): value for key, value in expected.differences.items()}
+    plain = {one_line(key): value for key, value in expected.differences.items()}
     names = [design.cells[0]] if design.claim.metric in SCORES else []
-    for key in (" ".join(design.claim.text.split()), *names):
+    for key in (one_line(design.claim.text), *names):
         if key in plain:
             return plain[key]
     if expected.is_as_earlier:
