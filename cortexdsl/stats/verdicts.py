@@ -57,95 +57,6 @@ from cortexdsl.stats.tables.score_table import WORDING_COLUMN, Ints, ScoreTable,
 from cortexdsl.stats.tables.units import Units
 
 
-def evaluate_over_groups(design: Design, setting: ClaimSetting) -> Finding:
-    """Test a claim over a population of groups; units are the questions (or clusters) of each group.
-
-    Raises
-    ------
-    InputError, DataError
-        The claim needs a metric, cell or dataset that the table lacks.
-    """
-    claim = design.claim
-    assert isinstance(claim, Comparison) and claim.over  # noqa: PT018 - for the type checker: nothing else has `over`
-    groups, samples, places = [], [], []
-    for name, part, place in _groups(design, setting):
-        sample = place.sample(part)
-        if gap := gap_of(sample, range(len(part.quantities))):
-            return finding_of_outcome(untested_outcome(f"{name}: {gap}"), False, sample, "")
-        contributions = sample.parts.T @ part.weights[0]
-        groups.append(np.asarray(contributions * len(contributions)))
-        samples.append(sample)
-        places.append((part, place.table))
-    outcome, note = random_effect(groups, claim.over, design.null, setting.level)
-    side = side_of(outcome.estimate, design.null)
-    finding = replace(finding_of_outcome(outcome, design.sign * side > 0, samples[0], note), even=side == 0)
-    doubtful = (sum(int(s.missing.sum()) for s in samples), sum(int(s.unparsed.sum()) for s in samples))
-    return replace(
-        finding, null=f"{null_of(design)}; {claim.over} like these", doubtful=doubtful,
-        unseen=_unseen(samples, places, outcome.estimate),
-    )  # fmt: skip
-
-
-def _unseen(samples: Sequence[Units], places: Sequence[tuple[Design, ScoreTable]], estimate: float) -> Unseen:
-    """Return how large values would change the estimate, if they are as common in all groups as one could miss."""
-    unseen = NOTHING_UNSEEN
-    for sample, (part, table) in zip(samples, places, strict=True):
-        plain = value_of(part, part.weights[0])
-        at = plain(sample.means)
-
-        def value(means: Floats, plain: Value = plain, at: float = at) -> float:
-            return estimate + plain(means) - at
-
-        unseen = unseen_in(sample, table, part.quantities, value, partial(conclusion_of, part))
-        if unseen.turns:
-            return unseen
-    return unseen
-
-
-def _groups(design: Design, setting: ClaimSetting) -> list[tuple[str, Design, ClaimSetting]]:
-    """Return the name, design and setting of each team, seed, dataset or wording."""
-    named = design.claim.dataset
-    here = setting if named is None else replace(setting, datasets=(named,))
-    if design.claim.over == "teams":
-        return [(part.notes[0], part, here) for part in design.parts]
-    if design.claim.over == "datasets":
-        return [(name, design, replace(setting, datasets=(name,))) for name in setting.datasets]
-    if design.claim.over == "prompts":
-        groups = setting.table.wordings(design.cells)
-        if not groups:
-            raise DataError(
-                f"{setting.table.source}: {design.claim.text!r} is over prompts, and no cell of it has wordings"
-                f"\n    write prompts: {{STEP: {{variants: [...]}}}}; a table names them in the column {WORDING_COLUMN}"
-            )
-        return [
-            (
-                f"wording {' and '.join(dict.fromkeys(names))}",
-                design,
-                replace(here, table=_of_replicates(here.table, own)),
-            )
-            for names, own in groups.items()
-        ]
-    codes = np.unique(setting.table.replicate).tolist()
-    return [
-        (f"replicate {k + 1}", design, replace(here, table=_of_replicates(setting.table, [code])))
-        for k, code in enumerate(codes)
-    ]
-
-
-def _of_replicates(table: ScoreTable, replicates: Sequence[int]) -> ScoreTable:
-    """Return the rows of some replicates (codes)."""
-    rows = np.isin(table.replicate, replicates)
-    return replace(
-        table,
-        frame=table.frame[rows].reset_index(drop=True),
-        dataset=table.dataset[rows],
-        cell=table.cell[rows],
-        replicate=table.replicate[rows],
-        question=table.question[rows],
-        unparsed=table.unparsed[rows],
-    )
-
-
 VERDICT_COLUMNS = (
     "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
     "leans", "corrected", "ci_low_simultaneous", "ci_high_simultaneous",
@@ -292,7 +203,7 @@ def evaluate_claim(design: Design, setting: ClaimSetting) -> Finding:
     if isinstance(claim, Front):
         return _front(design, setting)
     if claim.over is not None:
-        return evaluate_over_groups(design, setting)
+        return _over_groups(design, setting)
     if claim.dataset in (EVERY, NONE):
         return _dataset_by_dataset(design, setting)
     if claim.dataset is not None:
@@ -321,11 +232,8 @@ def _all_parts(design: Design, setting: ClaimSetting) -> Finding:
     at, chosen = deciding(each)
     favoured = sum(finding.supports for finding in each)
     note = phrases.weakest_part(design.parts[at].claim.text, favoured, len(each))
-    counts = tuple(max(finding.doubtful[k] for finding in each) for k in (0, 1))
-    return replace(
-        chosen, note=phrases.joined(chosen.note, note), doubtful=(counts[0], counts[1]),
-        null=f"{ONE_FAILS}{chosen.null}",
-    )  # fmt: skip
+    null = f"{ONE_FAILS}{chosen.null}"
+    return replace(chosen, note=phrases.joined(chosen.note, note), doubtful=_doubtful(each), null=null)
 
 
 def _front(design: Design, setting: ClaimSetting) -> Finding:
@@ -338,13 +246,13 @@ def _front(design: Design, setting: ClaimSetting) -> Finding:
         texts.append(rival.parts[at].claim.text)
     at, chosen = deciding(each)
     note = phrases.decides(texts[at], sum(finding.supports for finding in each), len(each))
-    counts = tuple(max(finding.doubtful[k] for finding in each) for k in (0, 1))
-    return replace(
-        chosen,
-        note=phrases.joined(chosen.note, note),
-        doubtful=(counts[0], counts[1]),
-        null=phrases.dominated(chosen.null),
-    )
+    null = phrases.dominated(chosen.null)
+    return replace(chosen, note=phrases.joined(chosen.note, note), doubtful=_doubtful(each), null=null)
+
+
+def _doubtful(parts: Sequence[Finding]) -> tuple[int, int]:
+    """Return the missing and unreadable rows of a claim with parts: those of the part that has most."""
+    return max(one.doubtful[0] for one in parts), max(one.doubtful[1] for one in parts)
 
 
 def _within_dataset(design: Design, setting: ClaimSetting) -> ClaimSetting:
@@ -369,3 +277,91 @@ def _adjusted(p: Floats, at: int, own: float, group: Ints, correction: str, with
     changed = p.copy()
     changed[at] = own
     return float(adjust(changed[group], correction, withdrawn)[int(np.flatnonzero(group == at)[0])])
+
+
+def _over_groups(design: Design, setting: ClaimSetting) -> Finding:
+    """Test a claim over a population of groups; units are the questions (or clusters) of each group.
+
+    Raises
+    ------
+    InputError, DataError
+        The claim needs a metric, cell or dataset that the table lacks.
+    """
+    claim = design.claim
+    assert isinstance(claim, Comparison) and claim.over  # noqa: PT018 - for the type checker: nothing else has `over`
+    groups, samples, places = [], [], []
+    for name, part, place in _groups(design, setting):
+        sample = place.sample(part)
+        if gap := gap_of(sample, range(len(part.quantities))):
+            return finding_of_outcome(untested_outcome(f"{name}: {gap}"), False, sample, "")
+        contributions = sample.parts.T @ part.weights[0]
+        groups.append(np.asarray(contributions * len(contributions)))
+        samples.append(sample)
+        places.append((part, place.table))
+    outcome, note = random_effect(groups, claim.over, design.null, setting.level)
+    side = side_of(outcome.estimate, design.null)
+    finding = replace(finding_of_outcome(outcome, design.sign * side > 0, samples[0], note), even=side == 0)
+    doubtful = (sum(int(s.missing.sum()) for s in samples), sum(int(s.unparsed.sum()) for s in samples))
+    return replace(
+        finding, null=f"{null_of(design)}; {claim.over} like these", doubtful=doubtful,
+        unseen=_unseen(samples, places, outcome.estimate),
+    )  # fmt: skip
+
+
+def _unseen(samples: Sequence[Units], places: Sequence[tuple[Design, ScoreTable]], estimate: float) -> Unseen:
+    """Return how large values would change the estimate, if they are as common in all groups as one could miss."""
+    unseen = NOTHING_UNSEEN
+    for sample, (part, table) in zip(samples, places, strict=True):
+        plain = value_of(part, part.weights[0])
+        at = plain(sample.means)
+
+        def value(means: Floats, plain: Value = plain, at: float = at) -> float:
+            return estimate + plain(means) - at
+
+        unseen = unseen_in(sample, table, part.quantities, value, partial(conclusion_of, part))
+        if unseen.turns:
+            return unseen
+    return unseen
+
+
+def _groups(design: Design, setting: ClaimSetting) -> list[tuple[str, Design, ClaimSetting]]:
+    """Return the name, design and setting of each team, seed, dataset or wording."""
+    here = _within_dataset(design, setting)
+    if design.claim.over == "teams":
+        return [(part.notes[0], part, here) for part in design.parts]
+    if design.claim.over == "datasets":
+        return [(name, design, replace(setting, datasets=(name,))) for name in setting.datasets]
+    if design.claim.over == "prompts":
+        groups = setting.table.wordings(design.cells)
+        if not groups:
+            raise DataError(
+                f"{setting.table.source}: {design.claim.text!r} is over prompts, and no cell of it has wordings"
+                f"\n    write prompts: {{STEP: {{variants: [...]}}}}; a table names them in the column {WORDING_COLUMN}"
+            )
+        return [
+            (
+                f"wording {' and '.join(dict.fromkeys(names))}",
+                design,
+                replace(here, table=_of_replicates(here.table, own)),
+            )
+            for names, own in groups.items()
+        ]
+    codes = np.unique(setting.table.replicate).tolist()
+    return [
+        (f"replicate {k + 1}", design, replace(here, table=_of_replicates(setting.table, [code])))
+        for k, code in enumerate(codes)
+    ]
+
+
+def _of_replicates(table: ScoreTable, replicates: Sequence[int]) -> ScoreTable:
+    """Return the rows of some replicates (codes)."""
+    rows = np.isin(table.replicate, replicates)
+    return replace(
+        table,
+        frame=table.frame[rows].reset_index(drop=True),
+        dataset=table.dataset[rows],
+        cell=table.cell[rows],
+        replicate=table.replicate[rows],
+        question=table.question[rows],
+        unparsed=table.unparsed[rows],
+    )
