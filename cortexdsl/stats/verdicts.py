@@ -56,7 +56,6 @@ from cortexdsl.stats.tables.answers import NoAnswerError, lies_in_answers
 from cortexdsl.stats.tables.score_table import WORDING_COLUMN, Ints, ScoreTable, score_table
 from cortexdsl.stats.tables.units import Units
 
-
 VERDICT_COLUMNS = (
     "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
     "leans", "corrected", "ci_low_simultaneous", "ci_high_simultaneous",

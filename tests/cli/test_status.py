@@ -19,7 +19,7 @@ PLAN = {
     "schema_version": 1,
     "experiment": "e",
     "cells": [{"cell": "a", "slug": "a"}, {"cell": "b", "slug": "b"}],
-    "shards": {"d": [{"label": "r1-s01", "first": 0, "end": 10, "number": 1}]},
+    "shards": {"d": [{"label": "r1-s01", "replicate": 1, "first": 0, "end": 10, "number": 1}]},
 }
 DONE = {"done": 10, "total": 10}
 
