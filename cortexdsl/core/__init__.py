@@ -101,14 +101,14 @@ from cortexdsl.core.protocol import (
     Decide,
     Defer,
     Each,
+    Memory,
     Method,
-    Own,
     PlaceboKind,
     Reads,
     Repeat,
     SchedulePart,
+    Shows,
     Step,
-    Tells,
     TurnFilter,
 )
 from cortexdsl.core.questions import Dataset, Image, Question, Reading

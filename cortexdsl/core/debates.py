@@ -114,7 +114,7 @@ class Turn:
         The agent that a review or summary is for, or `group 2`.
     heard, recalled : tuple of int
         The earlier turns whose words the prompt contained: those of others in this step, and those that the speaker
-        remembers (its own, and under `own: history` what it was shown before).
+        remembers (its own, and under `memory: all` what it was shown before).
     text : str
         The reply.
     answer : str or None

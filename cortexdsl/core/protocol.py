@@ -13,8 +13,8 @@ from cortexdsl.core.graphs import Nobody, Topology
 from cortexdsl.core.keep_rules import Keep
 from cortexdsl.core.types import EMPTY, word
 
-Tells: TypeAlias = Literal["latest", "history", "by_answer", "about_me", "evidence"]
-Own: TypeAlias = Literal["none", "latest", "history"]
+Shows: TypeAlias = Literal["last", "all", "by_answer", "about_me", "evidence"]
+Memory: TypeAlias = Literal["none", "last", "all"]
 Each: TypeAlias = Literal["speaker", "edge", "pair", "match", "listener", "group"]
 Reads: TypeAlias = Literal[
     "answer", "review", "verdict", "summary", "selection", "comment", "similarity", "choice", "belief"
@@ -61,9 +61,9 @@ class Step:
     prompt : str
         The template of the prompt.
     hears : Topology
-    tells : tuple
+    shows : tuple
         Which of the heard agents' turns reach the prompt.
-    own : str or TurnFilter
+    memory : str or TurnFilter
         Which of the speaker's own turns reach the prompt.
     material : mapping
         Further variables of the template.
@@ -104,8 +104,8 @@ class Step:
     role: str
     prompt: str
     hears: Topology = Nobody()  # noqa: RUF009 - frozen and empty, safe to share
-    tells: tuple[Tells | TurnFilter, ...] = ("latest",)
-    own: Own | TurnFilter = "none"
+    shows: tuple[Shows | TurnFilter, ...] = ("last",)
+    memory: Memory | TurnFilter = "none"
     material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     order: Literal["simultaneous", "sequential"] = word(
         "simultaneous", "Whether agents speak at the same time or one after the other."

@@ -13,8 +13,8 @@ from cortexdsl.core import (
     Placebo,
     Question,
     Reader,
+    Shows,
     Step,
-    Tells,
     Turn,
     TurnFilter,
     canonical_value,
@@ -208,7 +208,7 @@ def build_view(
         The numbers that a choice may name: of the agents in `talk`, or of its turns.
     quartiles : mapping lower, median, upper, count; or None
         Of the answers in `talk` that are numbers, in the canonical spelling; None if none is.
-    evidence : list of passages (with `tells: evidence`)
+    evidence : list of passages (with `shows: evidence`)
     and the names in `with:`.
     """
     me = planned.speaker.name
@@ -250,12 +250,12 @@ def build_view(
         "about": planned.about,
         "round": state.round,
         "heard": [entries[turn.turn] for turn in heard],
-        "by_answer": _by_answer(heard, entries, written) if "by_answer" in step.tells else [],
+        "by_answer": _by_answer(heard, entries, written) if "by_answer" in step.shows else [],
         "own": [entries[turn.turn] for turn in own],
         "talk": [entries[number] for number in sorted(entries)],
         "can_choose": sorted({each[numbered] for each in entries.values()} - {None}),
         "quartiles": _quartiles([turn for turn in (*heard, *own) if turn.reads == "answer"], placebos, written),
-        "evidence": _evidence(step, me, method, state) if "evidence" in step.tells else [],
+        "evidence": _evidence(step, me, method, state) if "evidence" in step.shows else [],
         **step.material,
     }
     numbers = tuple(turn.turn for turn in heard), tuple(turn.turn for turn in own)
@@ -263,22 +263,22 @@ def build_view(
 
 
 _TELLS: Mapping[str, TurnFilter | None] = {
-    "latest": TurnFilter(), "by_answer": TurnFilter(), "history": TurnFilter(last=None),
+    "last": TurnFilter(), "by_answer": TurnFilter(), "all": TurnFilter(last=None),
     "about_me": TurnFilter(about_me=True), "evidence": None,
 }  # fmt: skip
-"""The turns that each word of `tells` selects; evidence consists of passages, not of turns."""
+"""The turns that each word of `shows` selects; evidence consists of passages, not of turns."""
 
 
-def _selection(entry: Tells | TurnFilter) -> TurnFilter | None:
+def _selection(entry: Shows | TurnFilter) -> TurnFilter | None:
     return entry if isinstance(entry, TurnFilter) else _TELLS[entry]
 
 
 def _heard(step: Step, planned: PlannedTurn, state: DebateState) -> list[Turn]:
-    """Return the turns that all entries of `tells` select.
+    """Return the turns that all entries of `shows` select.
 
     A history is in order of speaking, everything else in the order of the agents that are heard.
     """
-    selections = [selection for selection in map(_selection, step.tells) if selection is not None]
+    selections = [selection for selection in map(_selection, step.shows) if selection is not None]
     subject = planned.about or planned.speaker.name
     turns: dict[int, Turn] = {}
     for name in planned.hears:
@@ -306,12 +306,12 @@ def _own(step: Step, planned: PlannedTurn, state: DebateState) -> list[Turn]:
     A conversation is everything that it said, and everything that it was shown then, in order of speaking.
     """
     me = planned.speaker.name
-    if step.own == "none":
+    if step.memory == "none":
         return []
-    if isinstance(step.own, TurnFilter):
-        return list(_selected(step.own, me, planned.about or me, state))
+    if isinstance(step.memory, TurnFilter):
+        return list(_selected(step.memory, me, planned.about or me, state))
     turns = state.audible_turns_of(me)
-    if step.own == "latest":
+    if step.memory == "last":
         return list(last_executions(turns))
     numbers = {number for turn in turns for number in (turn.turn, *turn.heard, *turn.recalled)}
     return [state.turns[number] for number in sorted(numbers)]

@@ -147,7 +147,9 @@ def expressions_of(method: Method) -> Iterator[str]:
         while isinstance(topology, Sparse):
             yield topology.weight
             topology = topology.within
-        yield from (shown.where for shown in (*step.tells, step.own) if isinstance(shown, TurnFilter) and shown.where)
+        yield from (
+            shown.where for shown in (*step.shows, step.memory) if isinstance(shown, TurnFilter) and shown.where
+        )
 
 
 # ------------------------------------------------------------ variants for one question or job

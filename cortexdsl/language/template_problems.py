@@ -54,16 +54,16 @@ def _problems(step: Step, prompt: str, arm: ResolvedCell, templates: Templates) 
 
 def _needed(step: Step) -> Iterator[tuple[str, tuple[str, ...], str]]:
     """Yield what a step shows its speaker, the variables that hold it, and the remedy."""
-    talk = set(step.tells) - {"evidence"}
+    talk = set(step.shows) - {"evidence"}
     if not isinstance(step.hears, Nobody) and talk:
         yield (
             "hears what others said", ("heard", "by_answer", "talk", "quartiles"),
             "write {% include 'common/heard.j2' %}, or use heard; or let the step hear nobody",
         )  # fmt: skip
-    if "evidence" in step.tells:
-        yield "is told its evidence", ("evidence", "pool"), "use evidence, or leave it out of tells"
-    if step.own != "none":
+    if "evidence" in step.shows:
+        yield "is told its evidence", ("evidence", "pool"), "use evidence, or leave it out of shows"
+    if step.memory != "none":
         yield (
             "is shown its own turns", ("own", "talk", "quartiles"),
-            "write {% include 'common/own.j2' %}, or use own; or write own: none",
+            "write {% include 'common/own.j2' %}, or use own; or write memory: none",
         )  # fmt: skip

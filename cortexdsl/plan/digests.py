@@ -71,6 +71,8 @@ class Coverage:
         (`cortexdsl.core.types.word`) that are named nowhere are of this kind.
     expressions : str
         Fields that are expressions: digests have the names of version 0.2.0.
+    values : mapping
+        By field: words that have another name now, each with its name in digests.
     never : str
         Fields that no result depends on: prices, access, patience, assumptions of the estimate.
     former : mapping
@@ -81,6 +83,7 @@ class Coverage:
     always: str = ""
     later: str = ""
     expressions: str = ""
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     never: str = ""
     former: Mapping[str, Any] = field(default_factory=dict)
 
@@ -126,8 +129,9 @@ COVERED: Mapping[type, Coverage] = {
     Sparse: Coverage("Sparse", "weight keep", later="within", expressions="weight"),
     Step: Coverage(
         "Step",
-        "name role prompt hears tells own material order each draws=samples reads",
+        "name role prompt hears tells=shows own=memory material order each draws=samples reads",
         later="by_agent beside by_role said of model sampling chooses placebo variants",
+        values={name: {"last": "latest", "all": "history"} for name in ("tells", "own")},
     ),
     StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),
     TurnFilter: Coverage("Told", "steps about_me last", later="where", expressions="where"),
@@ -156,8 +160,16 @@ def _plain(value: Any) -> Any:
     for name, attribute, absent in _covered_fields(value.__class__):
         inner = getattr(value, attribute)
         if inner not in absent:
-            values[name] = as_recorded(inner) if name in coverage.expressions.split() else _plain(inner)
+            inner = as_recorded(inner) if name in coverage.expressions.split() else _plain(inner)
+            values[name] = _named(inner, coverage.values.get(name, {}))
     return [coverage.name, values | {**coverage.former}]
+
+
+def _named(value: Any, former: Mapping[str, str]) -> Any:
+    """Return a word, or a list with words, with the names of earlier versions."""
+    if isinstance(value, list):
+        return [former.get(item, item) if isinstance(item, str) else item for item in value]
+    return former.get(value, value) if isinstance(value, str) else value
 
 
 @cache

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from cortexdsl.language.grammar.old_words import renewed_settings
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import estimate
 from cortexdsl.report.data import ReportData
@@ -75,14 +76,14 @@ def _is_of(row: Mapping[str, Any], cell: Mapping[str, Any], learned: Mapping[str
     """
     stated, debaters = row.get("settings", {}), row.get("debaters")
     varied = set(cell.get("axes") or ()) - set(stated) - ({"team", "agents"} if debaters else set())
-    agents = cell.get("agents") or ()
+    agents, settings = cell.get("agents") or (), renewed_settings(cell.get("settings") or {})
     trained = [learned.get(agent) for agent in agents]
     return (
         row["protocol"] == cell.get("protocol")
         and not cell.get("match")
         and not varied
         and (debaters is None or debaters == len(cell.get("debaters") or ()))
-        and all(cell.get("settings", {}).get(name) == value for name, value in stated.items())
+        and all(settings.get(name) == value for name, value in stated.items())
         and trained == row.get("trained", [None] * len(agents))
     )
 

@@ -49,7 +49,7 @@ Tell = Callable[[str, int, int, Sequence[Mapping[str, Any]]], None]
 
 
 class Watcher(TrainerCallback):  # type: ignore[misc]
-    """Tells how far a training is, at most twice a second, and marks checkpoints that are whole."""
+    """Shows how far a training is, at most twice a second, and marks checkpoints that are whole."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell, self._told = tell, 0.0

@@ -58,8 +58,8 @@ RECORDS: Mapping[str, Mapping[str, str]] = {
         "speaker": "name of an agent",
         "about": "what a review or summary is for: an agent, or a group such as `group 2`",
         "heard": "the turns of other agents in its prompt",
-        "recalled": "the turns that the speaker was reminded of ([`own`](../language/protocol.md#own)): its own and, "
-        "with `own: history`, what it was shown before",
+        "recalled": "the turns that the speaker was reminded of ([`memory`](../language/protocol.md#memory)): its own "
+        "and, with `memory: all`, what it was shown before",
         "text": "the reply, without the reasoning of the model",
         "answer": "what was read, in canonical form",
         "unparsed": "why nothing could be read; null if something was",

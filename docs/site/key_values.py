@@ -146,23 +146,23 @@ VALUES: Mapping[str, Values] = {
             "`self`": "hear only itself.",
         },
     ),
-    "tells": Values(
-        "language/protocol.md#tells",
+    "shows": Values(
+        "language/protocol.md#shows",
         {
-            "`latest`": "what each heard agent said last: an answer, a summary or a comment.",
-            "`history`": "all answers, summaries and comments of the heard agents, in the order of speaking.",
-            "`by_answer`": "as `latest`, grouped by answer.",
+            "`last`": "what each heard agent said last: an answer, a summary or a comment.",
+            "`all`": "all answers, summaries and comments of the heard agents, in the order of speaking.",
+            "`by_answer`": "as `last`, grouped by answer.",
             "`about_me`": "the latest turns about the listener. In a step with `each: edge`, `listener` or `group`: "
             "about the agent or group that the call is for.",
             "`evidence`": "the passages that the listener selected last; all passages if it never selects.",
         },
     ),
-    "own": Values(
-        "language/protocol.md#own",
+    "memory": Values(
+        "language/protocol.md#memory",
         {
             "`none`": "nothing that the speaker said before.",
-            "`latest`": "the speaker's last words.",
-            "`history`": "the speaker's whole conversation: what it said, and what it was shown then.",
+            "`last`": "the speaker's last words.",
+            "`all`": "the speaker's whole conversation: what it said, and what it was shown then.",
         },
     ),
     "each": Values(

@@ -57,8 +57,8 @@ GROUPS = (
     ),
     NameGroup(
         "turns",
-        "These names are for `where` under `tells` and `own`. Reviews, choices and verdicts count for a turn only if "
-        "the agent that gave them was shown the turn.",
+        "These names are for `where` under `shows` and `memory`. Reviews, choices and verdicts count for a turn only "
+        "if the agent that gave them was shown the turn.",
         OF_TURN,
     ),
 )

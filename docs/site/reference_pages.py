@@ -209,7 +209,7 @@ TITLES = {
     "ConditionForm": "where in within",
     "EdgeForm": "edge of a role",
     "ModelForm": "model as a role",
-    "OwnFilterText": "own turns",
+    "MemoryFilterText": "own turns",
     "RoleAnswerForm": "role that decides",
     "RoleForm": "role that is heard",
     "SparseText": "keys of sparse",

@@ -31,7 +31,7 @@ def neighbor(n: int, rounds: int) -> Method:
 
 
 def reconcile(n: int, rounds: int) -> Method:
-    steps = {"answer": ANSWER, "revise": {"hears": Everyone(), "tells": ("by_answer",)}}
+    steps = {"answer": ANSWER, "revise": {"hears": Everyone(), "shows": ("by_answer",)}}
     return method(steps, ["answer", Repeat(rounds, ("revise",), until="consensus")], team(n), Decide("weighted"))
 
 
@@ -45,8 +45,8 @@ def chateval(n: int, rounds: int) -> Method:
 
 
 def chateval_one_by_one(n: int, rounds: int) -> Method:
-    words = {"hears": Everyone(), "tells": ("history",), "order": "sequential"}
-    steps = {"answer": words, "revise": {**words, "own": "history"}}
+    words = {"hears": Everyone(), "shows": ("all",), "order": "sequential"}
+    steps = {"answer": words, "revise": {**words, "memory": "all"}}
     return method(steps, ["answer", Repeat(rounds, ("revise",))], team(n))
 
 
@@ -54,16 +54,16 @@ def peer_review(n: int, rounds: int) -> Method:
     steps = {
         "answer": ANSWER,
         "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
-        "revise": {"hears": Everyone(), "tells": ("latest", "about_me"), "own": "latest"},
+        "revise": {"hears": Everyone(), "shows": ("last", "about_me"), "memory": "last"},
     }
     return method(steps, ["answer", Repeat(rounds, ("review", "revise"))], team(n))
 
 
-def mad_summary(n: int, total: int, memory: str = "history") -> Method:
+def mad_summary(n: int, total: int, memory: str = "all") -> Method:
     steps = {
         "answer": ANSWER,
         "summarize": {"role": "summarizer", "hears": OfRole(("debater",)), "each": "listener", "reads": "summary"},
-        "revise": {"hears": OfRole(("summarizer",)), "tells": ("about_me",), "own": memory},
+        "revise": {"hears": OfRole(("summarizer",)), "shows": ("about_me",), "memory": memory},
     }
     return method(steps, ["answer", Repeat(total - 1, ("summarize", "revise"))], with_summarizer(n))
 
@@ -71,9 +71,9 @@ def mad_summary(n: int, total: int, memory: str = "history") -> Method:
 def group(n: int, total: int, per_stage: int = 2, layout: Groups = PAIR) -> Method:
     steps = {
         "answer": ANSWER,
-        "discuss": {"hears": layout, "own": "latest"},
+        "discuss": {"hears": layout, "memory": "last"},
         "summarize": {"role": "summarizer", "hears": layout, "each": "group", "reads": "summary"},
-        "share": {"hears": OfRole(("summarizer",)), "own": "latest"},
+        "share": {"hears": OfRole(("summarizer",)), "memory": "last"},
     }
     within = Repeat(per_stage - 1, ("discuss",))
     stages = -(-total // per_stage)
@@ -90,12 +90,12 @@ def cortexdebate(n: int, rounds: int, **words: Any) -> Method:
 def madke(n: int, rounds: int) -> Method:
     pool = {"pool": ("p1", "p2")}
     steps = {
-        "select": {"own": "latest", "reads": "selection", "material": pool},
-        "speak": {"tells": ("evidence",), "material": pool},
+        "select": {"memory": "last", "reads": "selection", "material": pool},
+        "speak": {"shows": ("evidence",), "material": pool},
         "respond": {
             "hears": Everyone(),
-            "tells": ("latest", "evidence"),
-            "own": "latest",
+            "shows": ("last", "evidence"),
+            "memory": "last",
             "order": "sequential",
             "material": pool,
         },
@@ -111,14 +111,14 @@ def acc(rounds: int) -> Method:
     steps = {
         "answer": {"role": "actor"},
         "comment": {"role": "critic", "hears": OfRole(("actor",)), "reads": "comment"},
-        "revise": {"role": "actor", "hears": OfRole(("critic",)), "own": "latest"},
+        "revise": {"role": "actor", "hears": OfRole(("critic",)), "memory": "last"},
     }
     schedule = ["answer", Repeat(rounds - 1, ("comment", "revise"))]
     return method(steps, schedule, {"actor": "a", "critic": "c"}, Decide("last", role="actor"))
 
 
 def reflection(trials: int) -> Method:
-    steps = {"answer": ANSWER, "reflect": {"own": "latest"}}
+    steps = {"answer": ANSWER, "reflect": {"memory": "last"}}
     return method(steps, ["answer", Repeat(trials, ("reflect",))], "a", Decide("last", role="debater"))
 
 

@@ -258,7 +258,7 @@ ANOTHER = "leave out another"
 
 
 def picked(where: str) -> dict[str, Any]:
-    return {"revise": {"hears": Everyone(), "tells": ("latest", TurnFilter(("answer",), where=where))}}
+    return {"revise": {"hears": Everyone(), "shows": ("last", TurnFilter(("answer",), where=where))}}
 
 
 STEPS: dict[str, dict[str, Any]] = {
@@ -307,7 +307,7 @@ def weighed(weight: str) -> dict[str, Any]:
          "the weights of step revise are computed from step compare"),
         (of("revise", steps=picked("approved")), "rule", "step rule decides what step revise is told"),
         (of("revise", steps=picked("chosen(pick) > 0.5")), "pick", "step pick decides what step revise is told"),
-        (of("revise", steps={"revise": {"own": TurnFilter(where="mean_score")}}), "review",
+        (of("revise", steps={"revise": {"memory": TurnFilter(where="mean_score")}}), "review",
          "step review decides what step revise is told"),
         (of("conclude", decide=Decide("last", "judge")), "conclude",
          "the answer of the debate is that of judge in step conclude"),

@@ -194,10 +194,10 @@ def test_steps_are_told_by_name_and_by_whom_they_are_about() -> None:
         "close": {
             "role": "judge",
             "hears": OfRole(("debater", "judge")),
-            "tells": (TurnFilter(("answer",)), TurnFilter(("rule",))),
-            "own": TurnFilter(("rule",)),
+            "shows": (TurnFilter(("answer",)), TurnFilter(("rule",))),
+            "memory": TurnFilter(("rule",)),
         },
-        "end": {"hears": Everyone(), "tells": (TurnFilter(("answer",)), TurnFilter(("review",), about_me=True))},
+        "end": {"hears": Everyone(), "shows": (TurnFilter(("answer",)), TurnFilter(("review",), about_me=True))},
     }
     of = method(
         steps, ["answer", "review", "rule", "revise", "close", "end"], {"debater": "a b", "judge": "j"},
@@ -215,8 +215,8 @@ def test_steps_are_told_by_name_and_by_whom_they_are_about() -> None:
 def test_the_last_two_times_and_all_of_them() -> None:
     steps = {
         "answer": {},
-        "revise": {"hears": Everyone(), "tells": (TurnFilter(("answer", "revise"), last=2),)},
-        "end": {"hears": Everyone(), "tells": (TurnFilter(("revise",), last=None),)},
+        "revise": {"hears": Everyone(), "shows": (TurnFilter(("answer", "revise"), last=2),)},
+        "end": {"hears": Everyone(), "shows": (TurnFilter(("revise",), last=None),)},
     }
     stage = Stage()
     run(method(steps, ["answer", Repeat(2, ("revise",)), "end"], "a b"), stage)
@@ -342,7 +342,7 @@ def test_of_several_draws_the_last_is_followed_by_the_next_round() -> None:
     votes = {}
     changed = "answer != before(answer)"
     for weight in ("abandoned", changed, "last"):
-        steps = {"answer": {"samples": 2}, "revise": {"own": "latest"}}
+        steps = {"answer": {"samples": 2}, "revise": {"memory": "last"}}
         of = method(steps, ["answer", "revise"], "a", decide=Decide("vote", weight=weight))
         votes[weight] = dict(run(of, Draws({"answer:a0": "?|0.5", "revise:a1": "2|0.5"})).votes)
     assert votes == {"abandoned": {"1": 0, "2": 0}, changed: {"1": 0, "2": 0}, "last": {"1": 0, "2": 1}}

@@ -52,13 +52,13 @@ def lines(of: Method, label: str) -> str:
     ("words", "expected"),
     [
         ({}, "<- revise:b1 revise:c1"),
-        ({"tells": ("history",)}, "<- answer:b0 answer:c0 revise:b1 revise:c1"),
-        ({"tells": ("by_answer",)}, "<- revise:b1 revise:c1"),
-        ({"tells": ("latest", "evidence")}, "<- revise:b1 revise:c1"),
-        ({"tells": ("evidence",)}, ""),
-        ({"own": "latest"}, "<- revise:b1 revise:c1 | revise:a1"),
-        ({"own": "history"}, "<- revise:b1 revise:c1 | answer:a0 answer:b0 answer:c0 revise:a1"),
-        ({"tells": ("history",), "own": "history"}, "<- answer:b0 answer:c0 revise:b1 revise:c1 | answer:a0 revise:a1"),
+        ({"shows": ("all",)}, "<- answer:b0 answer:c0 revise:b1 revise:c1"),
+        ({"shows": ("by_answer",)}, "<- revise:b1 revise:c1"),
+        ({"shows": ("last", "evidence")}, "<- revise:b1 revise:c1"),
+        ({"shows": ("evidence",)}, ""),
+        ({"memory": "last"}, "<- revise:b1 revise:c1 | revise:a1"),
+        ({"memory": "all"}, "<- revise:b1 revise:c1 | answer:a0 answer:b0 answer:c0 revise:a1"),
+        ({"shows": ("all",), "memory": "all"}, "<- answer:b0 answer:c0 revise:b1 revise:c1 | answer:a0 revise:a1"),
         ({"hears": Self()}, "<- revise:a1"),
     ],
     ids=str,
@@ -116,14 +116,14 @@ def test_answers_alone_may_be_passed() -> None:
 def test_no_prompt_holds_a_confidence_line() -> None:
     """Neither another's nor one's own: the staged reader puts it after the last bar."""
     stage = Stage({f"answer:{name}0": "41|0.987" for name in "abc"})
-    run(revising(own="history", tells=("history",)), stage)
+    run(revising(memory="all", shows=("all",)), stage)
     assert not any("0.987" in prompt for prompt in stage.prompts())
 
 
 def test_by_answer_groups_those_heard_the_most_supported_first() -> None:
     """c and d say 42, b says 41: 42 comes first with both; a's own answer is not among them."""
     of = method(
-        {"answer": {}, "revise": {"hears": Everyone(), "tells": ("by_answer",)}}, ["answer", "revise"], "a b c d"
+        {"answer": {}, "revise": {"hears": Everyone(), "shows": ("by_answer",)}}, ["answer", "revise"], "a b c d"
     )
     seen = views(of, {"answer:b0": "41|0.5", "answer:a0": "41|0.5"})
     grouped = [
@@ -148,7 +148,7 @@ def test_material_is_a_variable_of_its_step_alone() -> None:
 REVIEWS = {
     "answer": {},
     "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
-    "revise": {"hears": Everyone(), "tells": ("about_me",), "own": "latest"},
+    "revise": {"hears": Everyone(), "shows": ("about_me",), "memory": "last"},
 }
 
 
@@ -168,22 +168,22 @@ def test_reviews_reach_those_they_are_about_and_nobody_else() -> None:
 
 def test_all_that_was_said_about_one_may_be_remembered() -> None:
     """A conversation is kept whole: one's answers, and the reviews that one was shown when giving them."""
-    steps = {**REVIEWS, "revise": {"hears": Everyone(), "tells": ("about_me",), "own": "history"}}
+    steps = {**REVIEWS, "revise": {"hears": Everyone(), "shows": ("about_me",), "memory": "all"}}
     of = method(steps, ["answer", Repeat(2, ("review", "revise"))], "a b")
     assert lines(of, "revise:a2") == "<- review:b2>a | answer:a0 review:b1>a revise:a1"
 
 
 @pytest.mark.parametrize(
-    ("tells", "expected"),
+    ("shows", "expected"),
     [
-        (("latest", "about_me"), "<- answer:b0 review:b1>a answer:c0 review:c1>a | answer:a0"),
-        (("about_me", "latest"), "<- answer:b0 review:b1>a answer:c0 review:c1>a | answer:a0"),
-        (("history", "about_me"), "<- answer:b0 answer:c0 review:b1>a review:c1>a | answer:a0"),
+        (("last", "about_me"), "<- answer:b0 review:b1>a answer:c0 review:c1>a | answer:a0"),
+        (("about_me", "last"), "<- answer:b0 review:b1>a answer:c0 review:c1>a | answer:a0"),
+        (("all", "about_me"), "<- answer:b0 answer:c0 review:b1>a review:c1>a | answer:a0"),
     ],
 )
-def test_a_list_tells_all_that_its_words_say(tells: tuple[str, ...], expected: str) -> None:
+def test_a_list_tells_all_that_its_words_say(shows: tuple[str, ...], expected: str) -> None:
     """Others' solutions, and their reviews of one's own: neither drops the other."""
-    steps = {**REVIEWS, "revise": {"hears": Everyone(), "tells": tells, "own": "latest"}}
+    steps = {**REVIEWS, "revise": {"hears": Everyone(), "shows": shows, "memory": "last"}}
     assert lines(method(steps, ["answer", "review", "revise"]), "revise:a1") == expected
 
 
@@ -192,7 +192,7 @@ def test_an_agent_keeps_its_number_whoever_listens() -> None:
     steps = {
         "answer": {},
         "sum": {"role": "summarizer", "hears": OfRole(("debater",)), "reads": "summary"},
-        "revise": {"hears": OfRole(("debater", "summarizer")), "tells": ("history",), "own": "history"},
+        "revise": {"hears": OfRole(("debater", "summarizer")), "shows": ("all",), "memory": "all"},
     }
     seen = views(method(steps, ["answer", Repeat(2, ("sum", "revise"))], {"debater": "a b c", "summarizer": "s"}))
     for name in "abc":
@@ -234,7 +234,7 @@ def test_heard_is_what_the_prompt_showed(shows: Any, expected: list[int]) -> Non
 
 
 def test_a_shown_answer_of_a_group_shows_all_who_gave_it() -> None:
-    steps = {"answer": {}, "revise": {"hears": Everyone(), "tells": ("by_answer",)}}
+    steps = {"answer": {}, "revise": {"hears": Everyone(), "shows": ("by_answer",)}}
     debate = run(method(steps, ["answer", "revise"]), Choosy(lambda view: str(view["by_answer"][0]["answer"])))
     assert debate.turns[4].heard == (0, 2)  # b is shown "42", which a and c say
 
@@ -242,10 +242,10 @@ def test_a_shown_answer_of_a_group_shows_all_who_gave_it() -> None:
 def test_verdicts_and_selections_are_heard_by_nobody() -> None:
     steps = {
         "answer": {},
-        "select": {"reads": "selection", "own": "latest"},
+        "select": {"reads": "selection", "memory": "last"},
         "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
-        "revise": {"hears": Everyone(), "tells": ("history",), "own": "history"},
-        "listen": {"hears": OfRole(("judge",)), "tells": ("history",)},
+        "revise": {"hears": Everyone(), "shows": ("all",), "memory": "all"},
+        "listen": {"hears": OfRole(("judge",)), "shows": ("all",)},
     }
     of = method(steps, ["answer", "select", "judge", "revise", "listen"], {"debater": "a b", "judge": "j"})
     stage = Stage()
@@ -270,7 +270,7 @@ def evidence(selection: str, own_pool: tuple[str, ...] = POOL) -> list[str]:
     """What a is shown after it selected from three passages."""
     steps = {
         "select": {"reads": "selection", "material": {"pool": POOL}},
-        "answer": {"tells": ("evidence",), "material": {"pool": own_pool}},
+        "answer": {"shows": ("evidence",), "material": {"pool": own_pool}},
     }
     shown: list[str] = views(method(steps, ["select", "answer"]), {"select:a0": selection})["answer:a0"]["evidence"]
     return shown
@@ -296,14 +296,14 @@ def test_numbers_count_in_the_pool_that_was_shown_for_selection() -> None:
 
 
 def test_evidence_is_the_whole_pool_where_nobody_selects() -> None:
-    of = method({"answer": {"tells": ("evidence",), "material": {"pool": POOL}}}, ["answer"])
+    of = method({"answer": {"shows": ("evidence",), "material": {"pool": POOL}}}, ["answer"])
     assert views(of)["answer:a0"]["evidence"] == ["first", "second", "third"]
 
 
 def test_each_selects_for_itself_and_the_last_selection_counts() -> None:
     steps = {
         "select": {"reads": "selection", "material": {"pool": POOL}},
-        "answer": {"tells": ("evidence",)},
+        "answer": {"shows": ("evidence",)},
     }
     script = {"select:a0": "1|-", "select:b0": "2|-", "select:c0": "3|-", "select:a1": "2,3|-"}
     seen = views(method(steps, [Repeat(2, ("select", "answer"))]), script)
@@ -406,7 +406,7 @@ def test_an_empty_reply_is_heard_by_nobody_whatever_was_thought() -> None:
         def ports(self) -> Any:
             return dataclasses.replace(super().ports(), reader=Lenient())
 
-    steps: dict[str, Any] = {"answer": {}, "revise": {"hears": Everyone(), "own": "latest"}}
+    steps: dict[str, Any] = {"answer": {}, "revise": {"hears": Everyone(), "memory": "last"}}
     for quote in ("whole", "answer", "reasoning"):
         stage = Forgiving({"answer:b0": blank})
         run(method(steps, ["answer", "revise"], "a b", quote=quote), stage)
@@ -416,12 +416,12 @@ def test_an_empty_reply_is_heard_by_nobody_whatever_was_thought() -> None:
 
 def test_the_last_two_of_oneself_and_all_about_one() -> None:
     """What one remembers may be named as what one is told: b's reviews of the last two rounds, of whatever kind."""
-    steps = {**REVIEWS, "revise": {"own": TurnFilter(last=2)}}
+    steps = {**REVIEWS, "revise": {"memory": TurnFilter(last=2)}}
     assert lines(method(steps, ["answer", *["review", "revise"] * 3]), "revise:a3") == "| revise:a1 revise:a2"
-    mine = {**REVIEWS, "review": {**REVIEWS["review"], "own": TurnFilter(about_me=True, last=2)}}
+    mine = {**REVIEWS, "review": {**REVIEWS["review"], "memory": TurnFilter(about_me=True, last=2)}}
     of = method(mine, ["answer", *["review", "revise"] * 3])
     assert lines(of, "review:a3>b") == "<- revise:b2 | review:a1>b review:a2>b"
-    told = {**REVIEWS, "revise": {"hears": Everyone(), "tells": (TurnFilter(about_me=True, last=2),)}}
+    told = {**REVIEWS, "revise": {"hears": Everyone(), "shows": (TurnFilter(about_me=True, last=2),)}}
     of = method(told, ["answer", *["review", "revise"] * 3], "a b")
     assert lines(of, "revise:a3") == "<- review:b2>a review:b3>a"
 

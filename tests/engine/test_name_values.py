@@ -223,7 +223,7 @@ def test_where_no_choice_could_be_read_nobody_is_out() -> None:
     assert picked({"pick:j1": "-|-", "pick:k1": "9|-"}, ["answer", "pick"]) == [1.0, 1.0, 1.0]
 
 
-BALLOT: dict[str, Any] = {"hears": Everyone(), "reads": "choice", "own": "latest"}
+BALLOT: dict[str, Any] = {"hears": Everyone(), "reads": "choice", "memory": "last"}
 BALLOTS = {"ballot:a1": "1|-", "ballot:b1": "1|-", "ballot:c1": "3|-"}
 
 
@@ -232,7 +232,7 @@ BALLOTS = {"ballot:a1": "1|-", "ballot:b1": "1|-", "ballot:c1": "3|-"}
     [
         ({}, [2 / 3, 0, 1 / 3]),  # a and c name themselves, b names a
         (
-            {"own": "none"},
+            {"memory": "none"},
             [1.0, 1.0, 0.0],
         ),  # who is not shown its own answer names nobody by its number: b's choice is left
     ],

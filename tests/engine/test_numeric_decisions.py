@@ -81,7 +81,7 @@ class Delphi(Stage):
 def test_quartiles_are_of_what_an_agent_hears_and_of_its_own_answer() -> None:
     """1, 2, 4 and 9: quartiles 1.75, 3 and 5.25. Those whose numbers they are made of count as heard."""
     script = {f"answer:{name}0": f"{number}|0.5" for name, number in zip("abcd", (1, 2, 4, 9), strict=True)}
-    steps = {"answer": {}, "revise": {"hears": Everyone(), "own": "latest"}}
+    steps = {"answer": {}, "revise": {"hears": Everyone(), "memory": "last"}}
     stage = Delphi(script)
     debate = run(method(steps, ["answer", "revise"], "a b c d"), stage)
     shown = [prompt.splitlines()[1] for prompt in stage.prompts()]
@@ -112,7 +112,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "answer": {},
     "revise": {"hears": Everyone()},
     "rank": {
-        "role": "judge", "hears": OfRole(("debater",)), "tells": (TurnFilter(("answer", "revise"), last=None),),
+        "role": "judge", "hears": OfRole(("debater",)), "shows": (TurnFilter(("answer", "revise"), last=None),),
         "reads": "choice", "chooses": "turns",
     },
 }  # fmt: skip
@@ -145,6 +145,6 @@ def test_an_agent_is_chosen_by_any_of_its_turns() -> None:
 
 def test_a_reader_may_be_told_only_turns_that_were_chosen() -> None:
     steps = {**STEPS, "end": {"role": "judge", "hears": OfRole(("debater",)), "reads": "comment"}}
-    steps["end"]["tells"] = (TurnFilter(("answer", "revise"), last=None, where="chosen > 1 / 2"),)
+    steps["end"]["shows"] = (TurnFilter(("answer", "revise"), last=None, where="chosen > 1 / 2"),)
     debate = run(method(steps, ["answer", "revise", "rank", "end"], CAST), Ballots(SPOKEN))
     assert debate.turns[-1].heard == (0,)

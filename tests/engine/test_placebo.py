@@ -171,7 +171,7 @@ def test_graphs_weights_and_votes_go_by_what_was_said() -> None:
 
 def test_a_remembered_conversation_shows_turns_as_they_were_shown() -> None:
     stage = Stage({"answer:a0": "1|0.9", "answer:b0": "2|0.8", "answer:c0": "3|0.7"})
-    steps = {**TALK, "conclude": {"own": "history"}}
+    steps = {**TALK, "conclude": {"memory": "all"}}
     of = method({**steps, "revise": {**TALK["revise"], "placebo": "own"}}, ["answer", "revise", "conclude"])
     debate = run(of, stage)
     last = debate.turns[6]
@@ -182,7 +182,7 @@ def test_a_remembered_conversation_shows_turns_as_they_were_shown() -> None:
 
 def test_grouped_answers_are_those_that_are_shown() -> None:
     stage = Stage({"answer:a0": "1|0.9", "answer:b0": "2|0.8", "answer:c0": "3|0.7"})
-    run(placebo("own", tells=("by_answer",)), stage)
+    run(placebo("own", shows=("by_answer",)), stage)
     groups = stage.views["revise:a1"]["by_answer"]
     assert [(str(group["answer"]), len(group["turns"])) for group in groups] == [("1", 2)]
 
@@ -191,7 +191,7 @@ def test_reviews_and_other_roles() -> None:
     """A placebo stands for whatever reaches the step: here the summary that another role wrote."""
     steps: dict[str, dict[str, Any]] = {
         "answer": {}, "sum": {"role": "scribe", "hears": OfRole(("debater",)), "reads": "summary"},
-        "revise": {"hears": OfRole(("scribe",)), "tells": (TurnFilter(("sum",)),), "placebo": "other_question"},
+        "revise": {"hears": OfRole(("scribe",)), "shows": (TurnFilter(("sum",)),), "placebo": "other_question"},
     }  # fmt: skip
     stage = TwoQuestions()
     debate = run(method(steps, ["answer", "sum", "revise"], {"debater": "a b", "scribe": "s"}), stage)

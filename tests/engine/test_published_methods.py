@@ -49,7 +49,7 @@ from tests.engine.traces import TRACES
         (group(8, 4, layout=Groups(3, (4, 2, 2))), 35),  # 8 + 8 + 3 + 8 + 8
         (group(5, 2), 10),  # one stage has no summaries
         (mad_summary(5, 3), 25),  # published: 3 * 5 answers, 2 * 5 summaries
-        (mad_summary(5, 3, memory="latest"), 25),
+        (mad_summary(5, 3, memory="last"), 25),
         (madke(2, 3), 16),  # 2 * (select, speak) + judge, twice 2 * (select, respond) + judge, conclude
         (madke(4, 1), 10),  # 4 + 4 + 1 + 1
         (acc(5), 9),  # five answers, four comments: a last comment would reach nobody

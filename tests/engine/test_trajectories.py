@@ -28,7 +28,7 @@ ACC = method(
     {
         "answer": {"role": "actor"},
         "comment": {"role": "critic", "reads": "comment", "hears": OfRole(("actor",))},
-        "revise": {"role": "actor", "hears": OfRole(("critic",)), "own": "latest"},
+        "revise": {"role": "actor", "hears": OfRole(("critic",)), "memory": "last"},
     },
     ["answer", Repeat(2, ("comment", "revise"))],
     role_agents={"actor": "a", "critic": "c"},

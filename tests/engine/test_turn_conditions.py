@@ -22,13 +22,13 @@ def in_turn(*said: str) -> Callable[[Call], Reply]:
 
 def proposed(where: str, schedule: list[SchedulePart], last: int | None = None, **words: Any) -> Method:
     steps: dict[str, dict[str, Any]] = {
-        "propose": {"role": "proposer", "reads": "comment", "own": TurnFilter(("propose",), last=last, where=where)},
+        "propose": {"role": "proposer", "reads": "comment", "memory": TurnFilter(("propose",), last=last, where=where)},
         "verify": {"role": "verifier", "hears": OfRole(("proposer",)), "reads": "comment", "beside": ("verdict",)},
         "weigh": {"role": "second", "hears": OfRole(("proposer",)), "reads": "verdict"},
         "report": {
             "role": "reporter",
             "hears": OfRole(("proposer",)),
-            "tells": (TurnFilter(("propose",), False, last, where),),
+            "shows": (TurnFilter(("propose",), False, last, where),),
         },
     }
     steps = {name: {**step, **words.get(name, {})} for name, step in steps.items()}
@@ -91,7 +91,7 @@ def test_who_is_asked_again_takes_back_what_it_said(again: str, expected: list[i
 
 def test_of_all_that_is_shown_the_last_is_what_a_verdict_is_about() -> None:
     """The verifier reads all proposals each time, and says of the last that it is right or wrong."""
-    of = proposed("approved", THREE, verify={"tells": ("history",)})
+    of = proposed("approved", THREE, verify={"shows": ("all",)})
     assert told(of, **FOUND) == [0, 2]
 
 
@@ -122,7 +122,7 @@ ROUND: dict[str, dict[str, Any]] = {
 def test_answers_are_told_by_what_was_read_of_others_about_them(where: str, expected: str) -> None:
     steps = {
         **ROUND,
-        "end": {"role": "judge", "hears": OfRole(("debater",)), "tells": (TurnFilter(("answer",), where=where),)},
+        "end": {"role": "judge", "hears": OfRole(("debater",)), "shows": (TurnFilter(("answer",), where=where),)},
     }
     script = {
         "answer:c0": "42|0.9", "rate:b1>a": "x|0.3", "rate:c1>a": "x|0.2",

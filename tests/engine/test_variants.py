@@ -47,7 +47,7 @@ def test_as_many_samples_as_the_tokens_hold(tokens: tuple[tuple[int | None, int 
 
 def test_one_agent_is_matched_by_its_own_opening() -> None:
     """Its answer costs 100, what it says later 260: 360 hold four (3.6)."""
-    alone = method({"answer": {}, "revise": {"own": "latest"}}, ["answer", "revise"], "a")
+    alone = method({"answer": {}, "revise": {"memory": "last"}}, ["answer", "revise"], "a")
     debate = run(alone)
     turns = (dataclasses.replace(debate.turns[0], prompt_tokens=60, completion_tokens=40),
              dataclasses.replace(debate.turns[1], prompt_tokens=200, completion_tokens=60))  # fmt: skip

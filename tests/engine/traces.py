@@ -112,7 +112,7 @@ TRACES: dict[str, tuple[Method, str]] = {
         """,
     ),
     "mad-forget": (
-        mad_summary(2, 3, memory="latest"),
+        mad_summary(2, 3, memory="last"),
         """
         answer:a0
         answer:b0

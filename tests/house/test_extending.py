@@ -34,7 +34,7 @@ from tests.stats.debates import made as debate
 
 PLAIN = {"role": "debater", "prompt": "a.j2", "hears": "everyone"}
 WORDS = {
-    "role": "helper", "prompt": "b.j2", "hears": "nobody", "tells": "history", "own": "history", "placebo": "shuffled",
+    "role": "helper", "prompt": "b.j2", "hears": "nobody", "shows": "all", "memory": "all", "placebo": "shuffled",
     "with": "{x: 1}", "order": "sequential", "each": "{edge: helper}", "samples": "2", "model": "strong",
     "reads": "[answer, belief]", "chooses": "turns",
 }  # fmt: skip

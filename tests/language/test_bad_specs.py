@@ -41,8 +41,8 @@ protocols:
       answer: {role: debater, prompt: common/answer.j2}
       help: {role: helper, each: listener, hears: self, reads: summary, prompt: drag/search.j2}
       rate: {role: debater, each: edge, hears: everyone, reads: review, prompt: peer-review/review.j2}
-      revise: {role: picked, hears: {where: differs}, tells: [latest, {step: rate, about: me}],
-               own: latest, prompt: multi-llm/revise.j2}
+      revise: {role: picked, hears: {where: differs}, shows: [last, {step: rate, about: me}],
+               memory: last, prompt: multi-llm/revise.j2}
       judge: {role: judge, hears: {role: debater}, reads: [answer, verdict], prompt: mad-judge/judge.j2}
     schedule:
       - answer

@@ -173,7 +173,7 @@ def test_a_weight_that_needs_what_a_model_does_not_say(tmp_path: Path) -> None:
 
 
 def test_a_grid_has_at_most_ten_thousand_points(tmp_path: Path) -> None:
-    axes = f"rounds: {list(range(200))}, tells: [latest, history], own: [none, latest, history], agents: {[*range(20)]}"
+    axes = f"rounds: {list(range(200))}, shows: [last, all], memory: [none, last, all], agents: {[*range(20)]}"
     (told,) = problems(tmp_path, SMALL + f"grid: {{full: {{{axes}}}}}\n")
     assert "24,000 points" in told.what
     assert "10,000" in told.remedy

@@ -69,7 +69,7 @@ def test_who_hears_whom_is_a_matrix() -> None:
     """A ring: each hears its neighbours, a judge all, and later executions that are alike are drawn once."""
     steps = {
         "answer": {},
-        "revise": {"hears": Ring(1), "own": "latest"},
+        "revise": {"hears": Ring(1), "memory": "last"},
         "judge": {"role": "judge", "hears": OfRole(("debater",))},
     }
     of = method(
@@ -198,9 +198,9 @@ def test_a_topology_is_shown_in_words_of_the_language(hears: Topology, value: ob
 
 def test_what_a_step_reads_beside_and_tells_is_shown() -> None:
     told = (TurnFilter(("first",), last=None, where="confidence > (0.5)"),)
-    steps = {"first": {}, "second": {"hears": Everyone(), "tells": told, "beside": ("verdict",)}}
+    steps = {"first": {}, "second": {"hears": Everyone(), "shows": told, "beside": ("verdict",)}}
     second = method_values(method(steps, ["first", "second"]))["steps"]["second"]
-    assert second["tells"] == [{"steps": ["first"], "last": None, "where": "confidence > 0.5"}]
+    assert second["shows"] == [{"steps": ["first"], "last": None, "where": "confidence > 0.5"}]
     assert second["reads"] == ["answer", "verdict"]
 
 

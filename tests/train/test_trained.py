@@ -233,7 +233,7 @@ protocols:
     steps:
       answer: {role: actor, prompt: common/answer.j2}
       comment: {role: critic, hears: {role: actor}, reads: comment, prompt: acc/comment.j2, model: base}
-      revise: {role: actor, hears: {role: critic}, own: latest, prompt: acc/revise.j2}
+      revise: {role: actor, hears: {role: critic}, memory: last, prompt: acc/revise.j2}
     schedule: [answer, {repeat: $rounds - 1, do: [comment, revise]}]
     decide: {last: actor}
 """

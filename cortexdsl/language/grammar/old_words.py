@@ -15,11 +15,17 @@ from cortexdsl.expressions.spellings import from_record
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     "ProtocolText": {"debaters": "voters: {}", "fallback": "tie: {}", "passes": "quote: {}"},
-    "StepText": {"draws": "samples: {}"},
+    "StepText": {"draws": "samples: {}", "own": "memory: {}", "tells": "shows: {}"},
     "VoteText": {"fallback": "tie: {}"},
     "BallotForm": {"fallback": "tie: {}"},
     "AgentText": {"given": "vars: {}"},
-    "setting": {"fallback": "tie: {}", "graph": "topology: {}", "passes": "quote: {}"},
+    "setting": {
+        "fallback": "tie: {}",
+        "graph": "topology: {}",
+        "own": "memory: {}",
+        "passes": "quote: {}",
+        "tells": "shows: {}",
+    },
 }
 """By place: old keys, each with the line to write instead, in which `{}` stands for the value that was written.
 
@@ -27,7 +33,8 @@ A place is the name of the class of the grammar (`StepText`), the key whose valu
 for the settings of built-in protocols.
 """
 
-VALUES: Mapping[str, Mapping[str, str]] = {}
+_TURNS = {"latest": "last", "history": "all"}
+VALUES: Mapping[str, Mapping[str, str]] = {"memory": _TURNS, "shows": _TURNS}
 """By the key that is written now: old values, each with the new one."""
 
 GONE_NAMES: Mapping[str, str] = {
@@ -56,7 +63,13 @@ def value_remedy(route: Sequence[object], value: Any) -> str:
         return next(filter(None, lines), "")
     key = places[-1] if places else ""
     new = VALUES.get(key, {}).get(value, "") if isinstance(value, str) else ""
-    return f"write {key}: {new}" if new else ""
+    return f"write {'' if isinstance(route[-1], int) else f'{key}: '}{new}" if new else ""
+
+
+def renewed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a method with the words of today, as results of earlier versions state them."""
+    lines = {name: KEYS["setting"].get(name, name).partition(":")[0] for name in settings}
+    return {lines[name]: _renewed(lines[name], value) for name, value in settings.items()}
 
 
 def expression_remedy(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import get_args
 
 from cortexdsl.claims.parser import DATASET_WORDS
-from cortexdsl.core import Own, Tells
+from cortexdsl.core import Memory, Shows
 from cortexdsl.language.grammar.experiment import CellsWord
 from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.grammar.protocol import RoleWord
@@ -18,7 +18,7 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
     "methods": get_args(CellsWord),
     "datasets": tuple(DATASET_WORDS),
     "roles": tuple(dict.fromkeys((*get_args(RoleWord), *get_args(HearsWord), ELSE))),
-    "steps": tuple(dict.fromkeys((*get_args(Tells), *get_args(Own)))),
+    "steps": tuple(dict.fromkeys((*get_args(Shows), *get_args(Memory)))),
 }
 """The words by section."""
 

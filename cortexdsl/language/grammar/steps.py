@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cortexdsl.core import Beside, Each, Own, Reads, Step, Tells, TurnFilter
+from cortexdsl.core import Beside, Each, Memory, Reads, Shows, Step, TurnFilter
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
@@ -68,7 +68,7 @@ PromptText: TypeAlias = Annotated[
 ]
 
 
-class OwnFilterText(StrictEntry):
+class MemoryFilterText(StrictEntry):
     """`{step: NAME, last: 1, where: approved}`: turns of the speaker itself in some steps."""
 
     example: ClassVar[str] = "{step: answer, last: all}"
@@ -82,7 +82,7 @@ class OwnFilterText(StrictEntry):
     where: TurnCondition | None = Field(None, description="Only turns for which this condition holds.")
 
 
-class TurnFilterText(OwnFilterText):
+class TurnFilterText(MemoryFilterText):
     """`{step: NAME, about: me, last: 1}`: turns of the heard agents in some steps."""
 
     example: ClassVar[str] = "{step: review, about: me}"
@@ -93,7 +93,7 @@ class TurnFilterText(OwnFilterText):
 
 
 def turn_filter(written: Any) -> Any:
-    """Return what a validated value of `tells:` or `own:` means, once settings have their values."""
+    """Return what a validated value of `shows:` or `memory:` means, once settings have their values."""
     if isinstance(written, str):
         return written
     last = None if written.last == "all" else int(number(written.last))
@@ -101,7 +101,7 @@ def turn_filter(written: Any) -> Any:
     return TurnFilter(written.step, is_about_me, last, written.where or "")
 
 
-_Told: TypeAlias = Tells | Setting | TurnFilterText
+_Shown: TypeAlias = Shows | Setting | TurnFilterText
 
 
 def _readable(reads: tuple[Reads, ...]) -> tuple[Reads, ...]:
@@ -175,12 +175,12 @@ class StepText(StrictEntry):
     )
     prompt: PromptText = Field(description="The template of the prompt, or several templates.")
     hears: HearsText = Field("nobody", description="Which agents each speaker hears.")
-    tells: Annotated[
-        tuple[Annotated[_Told, OneOf()], ...],
-        BeforeValidator(listed, json_schema_input_type=_Told | tuple[_Told, ...]),
+    shows: Annotated[
+        tuple[Annotated[_Shown, OneOf()], ...],
+        BeforeValidator(listed, json_schema_input_type=_Shown | tuple[_Shown, ...]),
         Field(min_length=1),
-    ] = Field(("latest",), description="Which turns of the heard agents the prompt shows.")
-    own: Annotated[Own | Setting | OwnFilterText, OneOf()] = Field(
+    ] = Field(("last",), description="Which turns of the heard agents the prompt shows.")
+    memory: Annotated[Memory | Setting | MemoryFilterText, OneOf()] = Field(
         "none", description="Which of its own turns a speaker is shown."
     )
     material: dict[str, Plain] = Field(

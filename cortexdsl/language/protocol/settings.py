@@ -91,7 +91,7 @@ class Substitution:
             return Node(items, node.mark, node.keys, 1 + sum(item.size for item in items.values()))
         if isinstance(node.value, list):
             listed = [self.apply(child, (*route, i)) for i, child in enumerate(node.value)]
-            flat = self._spread(node.value, listed) if route[-1:] == ("tells",) else listed
+            flat = self._spread(node.value, listed) if route[-1:] == ("shows",) else listed
             return Node(flat, node.mark, node.keys, 1 + sum(item.size for item in flat))
         return node
 
@@ -105,7 +105,7 @@ class Substitution:
         return ": ".join(filter(None, [self.label, dotted(route)]))
 
     def _spread(self, written: list[Node], applied: list[Node]) -> list[Node]:
-        """Return a list in which a setting that is a list, as in `tells: [$tells, evidence]`, is expanded."""
+        """Return a list in which a setting that is a list, as in `shows: [$shows, evidence]`, is expanded."""
         flat: list[Node] = []
         for before, after in zip(written, applied, strict=True):
             flat += after.value if isinstance(after.value, list) and before is not after else [after]

@@ -37,7 +37,7 @@ def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, str, tup
         no step hears anybody.
     """
     for name, step in text.steps.items():
-        for told in step.tells:
+        for told in step.shows:
             if isinstance(told, TurnFilterText):
                 is_needed, steps = told.about == "me", tuple(one for one in told.step if one in text.steps)
             else:
@@ -49,7 +49,7 @@ def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, str, tup
             whom = "an agent" if "group" in kinds else "a group" if kinds & {*EACH} else "anybody"
             what = f"{name} is told what is about it, and no {which} is about {whom}"
             each = "group" if step.kind == "group" else "edge"
-            yield ("steps", name, "tells"), what, each, steps or _likely_steps(text, name)
+            yield ("steps", name, "shows"), what, each, steps or _likely_steps(text, name)
     reviews = tuple(name for name, step in text.steps.items() if "review" in step.reads)
     if reviews and not any(text.steps[name].kind in EACH for name in reviews):
         for expression, route in walks.expressions(text):
@@ -237,9 +237,9 @@ _NEEDS = {
 
 
 def _step_references(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
-    """Yield unknown steps in `tells` and `own`."""
+    """Yield unknown steps in `shows` and `memory`."""
     for name, step in text.steps.items():
-        for word, each in (*(("tells", told) for told in step.tells), ("own", step.own)):
+        for word, each in (*(("shows", turns) for turns in step.shows), ("memory", step.memory)):
             for other in () if isinstance(each, str) else each.step:
                 if other not in text.steps:
                     remedy = nearest(other, text.steps, say="steps")
@@ -255,7 +255,7 @@ def _steps(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
         if "chooses" in step.model_fields_set and "choice" not in step.reads:
             what = "chooses says what a choice names, and no choice is read"
             yield problem_at(("steps", name, "chooses"), what, "write reads: choice", key=True)
-        if set(step.tells) <= {"latest", "history", "by_answer"}:
+        if set(step.shows) <= {"last", "all", "by_answer"}:
             yield from _unheard(text, name, problem_at)
     for expression, route in walks.expressions(text):
         parsed = evaluation.parse(expression)
@@ -296,7 +296,7 @@ def _unheard(text: ProtocolText, name: str, problem_at: ProblemAt) -> Iterator[P
         kinds = {other: step.reads[0] for other, step in text.steps.items() if step.role == role}
         if kinds and not set(kinds.values()) & AUDIBLE:
             only, first = " and ".join(sorted(set(kinds.values()))), next(iter(kinds))
-            remedy = f"write tells: {{step: {first}}}, in a list beside latest where others are heard as well"
+            remedy = f"write shows: {{step: {first}}}, in a list beside last where others are heard as well"
             route: Route = ("steps", name, "hears", "role", *((i,) if len(roles) > 1 else ()))
             yield problem_at(route, f"{role} says a {only} alone, which only those are told whom it is about", remedy)
 

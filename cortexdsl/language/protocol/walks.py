@@ -11,7 +11,7 @@ from cortexdsl.core import NEVER
 from cortexdsl.language.grammar.hears import SparseForm, WhereForm
 from cortexdsl.language.grammar.protocol import BallotForm, ProtocolText
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
-from cortexdsl.language.grammar.steps import OwnFilterText
+from cortexdsl.language.grammar.steps import MemoryFilterText
 from cortexdsl.language.nodes import Route
 
 T = TypeVar("T")
@@ -42,8 +42,8 @@ def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
             yield step.hears.sparse.weight, ("steps", name, "hears")
         if isinstance(step.hears, WhereForm):
             yield step.hears.where, ("steps", name, "hears")
-        for word, each in (*(("tells", told) for told in step.tells), ("own", step.own)):
-            if isinstance(each, OwnFilterText) and each.where:
+        for word, each in (*(("shows", turns) for turns in step.shows), ("memory", step.memory)):
+            if isinstance(each, MemoryFilterText) and each.where:
                 yield each.where, ("steps", name, word)
     for choice, route in items_of(ChooseText, text):
         yield (choice.where or choice.weight or "1"), (*route, "weight" if choice.where is None else "where")

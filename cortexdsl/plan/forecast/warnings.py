@@ -155,7 +155,7 @@ def prompts_too_long(plan: Plan, served: Mapping[str, int] | None = None) -> lis
         if window is not None and tokens + limits[entry] > window:
             warnings.append(
                 f"{cell}: a prompt of about {tokens:,} tokens and a reply of {limits[entry]:,} do not fit the "
-                f"{window:,} of model {entry}\n    fewer rounds or agents, quote: answer, tells: latest, a shorter "
+                f"{window:,} of model {entry}\n    fewer rounds or agents, quote: answer, shows: last, a shorter "
                 "max_tokens, or a model with a longer context"
             )
     return warnings

@@ -9,13 +9,13 @@ from cortexdsl.core import (
     NEVER,
     Choose,
     Keep,
+    Memory,
     Method,
-    Own,
     Repeat,
     SchedulePart,
+    Shows,
     Sparse,
     Step,
-    Tells,
     Topology,
     TurnFilter,
 )
@@ -63,11 +63,11 @@ def full_length(method: Method) -> Method:
 def _fullest(step: Step) -> Step:
     """Return a step that is shown every turn that a condition could leave out, with a call for each edge."""
 
-    def all_of(told: Tells | Own | TurnFilter) -> Any:
+    def all_of(told: Shows | Memory | TurnFilter) -> Any:
         return replace(told, where="") if isinstance(told, TurnFilter) else told
 
     hears = _all_of(step.hears) if step.each in _PER_EDGE else step.hears
-    return replace(step, hears=hears, tells=tuple(map(all_of, step.tells)), own=all_of(step.own))
+    return replace(step, hears=hears, shows=tuple(map(all_of, step.shows)), memory=all_of(step.memory))
 
 
 def depends_on_replies(method: Method) -> bool:

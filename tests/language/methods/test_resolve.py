@@ -117,15 +117,15 @@ def test_a_whole_setting_may_be_any_form() -> None:
 
 def test_settings_within_texts() -> None:
     text = (
-        "settings: {power: 2, style: short, lists: [latest]}\n"
-        "steps: {a: {role: debater, prompt: my/$style.j2, tells: [$lists, evidence],\n"
+        "settings: {power: 2, style: short, lists: [last]}\n"
+        "steps: {a: {role: debater, prompt: my/$style.j2, shows: [$lists, evidence],\n"
         "  with: {price: costs $5, own: $style}, hears: {sparse: {weight: confidence ** $power}}}}\n"
         "schedule: [a, {repeat: '$power * $power - 1', do: [a]}]\ndecide: first\n"
     )
     method = made(protocol_of("p", parse(text, "p.yaml")))
     step = method.steps["a"]
     assert step.prompt == "my/short.j2"
-    assert step.tells == ("latest", "evidence")
+    assert step.shows == ("last", "evidence")
     assert step.material == {"price": "costs $5", "own": "short"}
     assert step.hears == Sparse("confidence ** (2)", Keep("mean"))
     assert method.schedule[1] == Repeat(3, ("a",))

@@ -66,7 +66,7 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
         ("judge: {model_of: first}}", "judge: {model_of: first}, ^critic: second}", "nobody speaks", "remove"),
         (
             "hears: {role: debater},",
-            "hears: {role: debater}, tells: ^about_me,",
+            "hears: {role: debater}, shows: ^about_me,",
             "judge is told what is about it, and no turn is",
             "write each: edge in the words of step revise (p.yaml:5:3)",
         ),
@@ -117,19 +117,19 @@ roles: {debater: everyone}
 steps:
   answer: {role: debater, prompt: common/answer.j2}
   review: {role: debater, hears: everyone, reads: review, prompt: my/review.j2}
-  refine: {role: debater, hears: everyone, TELLS, prompt: my/refine.j2}
+  refine: {role: debater, hears: everyone, SHOWS, prompt: my/refine.j2}
 schedule: [answer, {repeat: $rounds, do: [review, refine]}]
 decide: DECIDE
 """
 
 
 @pytest.mark.parametrize(
-    ("tells", "decide", "where", "what"),
+    ("shows", "decide", "where", "what"),
     [
-        ("tells: about_me", "majority", "6:51", "refine is told what is about it, and no turn is about anybody"),
-        ("tells: {step: review, about: me}", "majority", "6:51", "and no turn of review is about anybody"),
+        ("shows: about_me", "majority", "6:51", "refine is told what is about it, and no turn is about anybody"),
+        ("shows: {step: review, about: me}", "majority", "6:51", "and no turn of review is about anybody"),
         (
-            "own: latest",
+            "memory: last",
             "{vote: mean_score}",
             "8:16",
             "mean_score needs reviews of somebody, and review is about nobody",
@@ -137,10 +137,10 @@ decide: DECIDE
     ],
 )
 def test_a_review_that_lost_its_each_is_named_by_whoever_needs_it(
-    tells: str, decide: str, where: str, what: str
+    shows: str, decide: str, where: str, what: str
 ) -> None:
     """The step that is told of it stands in line 6, or the vote in line 8; the one to be mended in line 5."""
-    text = REVIEWED.replace("TELLS", tells).replace("DECIDE", decide)
+    text = REVIEWED.replace("SHOWS", shows).replace("DECIDE", decide)
     with pytest.raises(SpecError) as caught:
         protocol_of("reviewed", parse(text, "p.yaml"))
     told = caught.value.problems[0]
@@ -150,20 +150,20 @@ def test_a_review_that_lost_its_each_is_named_by_whoever_needs_it(
 
 
 @pytest.mark.parametrize(
-    ("reviewed", "tells", "what", "each"),
+    ("reviewed", "shows", "what", "each"),
     [
         ("group", "{step: review, about: me}", "no turn of review is about an agent", "edge"),
         ("edge", "{step: review, about: me}, each: group", "no turn of review is about a group", "group"),
     ],
 )
-def test_what_is_about_groups_is_not_about_their_agents(reviewed: str, tells: str, what: str, each: str) -> None:
+def test_what_is_about_groups_is_not_about_their_agents(reviewed: str, shows: str, what: str, each: str) -> None:
     """Such a prompt would show nothing."""
-    text = REVIEWED.replace("TELLS", f"tells: {tells}").replace("DECIDE", "majority")
+    text = REVIEWED.replace("SHOWS", f"shows: {shows}").replace("DECIDE", "majority")
     text = text.replace("everyone, reads: review", f"{{groups: 2}}, reads: review, each: {reviewed}")
     with pytest.raises(SpecError) as caught:
         protocol_of("reviewed", parse(text, "p.yaml"))
     (problem,) = caught.value.problems
-    assert problem.what == f"steps.refine.tells: refine is told what is about it, and {what}"
+    assert problem.what == f"steps.refine.shows: refine is told what is about it, and {what}"
     assert problem.remedy == f"write each: {each} in the words of step review (p.yaml:5:3)"
     protocol_of("reviewed", parse(text.replace(f"each: {reviewed}", f"each: {each}"), "p.yaml"))
 

@@ -100,8 +100,8 @@ TOLD = st.fixed_dictionaries(
         "where": st.sampled_from(["approved", "chosen > 0.5 or mean_score(review) > 0.5", "confidence * round < 1"])
     },
 )
-TELLS = st.lists(
-    st.one_of(st.sampled_from(["latest", "history", "by_answer", "about_me", "evidence", {"about": "me"}]), TOLD),
+SHOWN = st.lists(
+    st.one_of(st.sampled_from(["last", "all", "by_answer", "about_me", "evidence", {"about": "me"}]), TOLD),
     min_size=1,
     max_size=3,
 )
@@ -117,8 +117,8 @@ STEP = st.fixed_dictionaries(
     {
         "role": st.sampled_from(["debater", "debater", "debater", "second", "judge", "helper", "picked"]),
         "hears": HEARS,
-        "tells": TELLS,
-        "own": st.one_of(st.sampled_from(["none", "latest", "history"]), TOLD),
+        "shows": SHOWN,
+        "memory": st.one_of(st.sampled_from(["none", "last", "all"]), TOLD),
         "order": st.sampled_from(["simultaneous", "sequential"]),
         "each": st.sampled_from(
             [

@@ -49,7 +49,7 @@ COUNTS = [
     ("group", 5, "{rounds: 3}", 17),  # GroupDebate, table 2
     ("group", 8, "{groups: [4, 2, 2], rounds: 4}", 35),  # 4 * 8 answers, one summary for each of 3 groups
     ("mad-summary", 5, "{rounds: 3}", 25),  # GroupDebate, table 2
-    ("mad-summary", 5, "{rounds: 3, memory: latest}", 25),
+    ("mad-summary", 5, "{rounds: 3, memory: last}", 25),
     ("madke", 2, "{rounds: 3}", 16),  # D (2n + 1) + 1
     ("madke", 2, "{rounds: 3, selection: everything}", 10),  # D (n + 1) + 1
     ("acc", 2, "{rounds: 5}", 9),  # T answers, T - 1 comments

@@ -24,12 +24,12 @@ WEIGHT = "credibility * reliability * intimacy / (self_orientation + 1)"
 GRAPHS = {
     "everyone": ("everyone", "everyone", "multi-llm", "{rounds: 3, until: consensus}"),
     "ring": ("{ring: 1}", "{ring: 1}", "neighbor", "{rounds: 3, until: consensus}"),
-    "groups": ("{groups: 2}", "{groups: 2}", "sparse-mad", "{topology: {groups: 2}, own: none, until: consensus}"),
+    "groups": ("{groups: 2}", "{groups: 2}", "sparse-mad", "{topology: {groups: 2}, memory: none, until: consensus}"),
     "random": (
         "{random: 0.4}",
         "{random: 0.4}",
         "sparse-mad",
-        "{topology: {random: 0.4}, own: none, until: consensus}",
+        "{topology: {random: 0.4}, memory: none, until: consensus}",
     ),
     "trust": (
         "trust",
@@ -42,7 +42,7 @@ WRITTEN = """\
 recalibration: {recalibration}
 steps:
   answer: {{role: debater, prompt: common/answer.j2}}
-  revise: {{role: debater, hears: {hears}, own: {own}, prompt: debate/revise.j2}}
+  revise: {{role: debater, hears: {hears}, memory: {memory}, prompt: debate/revise.j2}}
 schedule: [answer, {{repeat: 3, until: consensus, do: [revise]}}]
 decide: majority
 """
@@ -76,7 +76,7 @@ def test_a_topology_is_the_protocol_that_is_written_for_it(graph: str, recalibra
     """The methods are equal: the same steps and prompts, the same schedule and decision."""
     topology, hears, _, _ = GRAPHS[graph]
     chosen = made(load_protocol("debate"), f"{{topology: {topology}, recalibration: {recalibration}}}")
-    text = WRITTEN.format(hears=hears, recalibration=recalibration, own="latest")
+    text = WRITTEN.format(hears=hears, recalibration=recalibration, memory="last")
     written = made(protocol_of("debate", parse(text, "written.yaml")))
     assert chosen == written
 

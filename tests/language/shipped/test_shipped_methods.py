@@ -42,7 +42,7 @@ TRACED = [
     ("chateval-one-by-one", "a b", "{rounds: 1}", "chateval-one-by-one"),
     ("peer-review", "a b c", "{rounds: 1}", "peer-review"),
     ("mad-summary", "a b", "{}", "mad-summary"),
-    ("mad-summary", "a b", "{memory: latest}", "mad-forget"),
+    ("mad-summary", "a b", "{memory: last}", "mad-forget"),
     ("group", "a b c d e", "{rounds: 5}", "group"),
     ("madke", "a b", "{rounds: 2}", "madke"),
     ("acc", "a c", "{rounds: 3}", "acc"),
@@ -183,7 +183,7 @@ def test_free_mad_scores_the_whole_course() -> None:
 def test_personas_debate_as_everyone_does_and_remember_their_own_last_words() -> None:
     stages = Stage(), Stage()
     run(shipped("persona", "a b c", "{rounds: 2}"), stages[0])
-    run(shipped("multi-llm", "a b c", "{rounds: 2, own: latest}"), stages[1])
+    run(shipped("multi-llm", "a b c", "{rounds: 2, memory: last}"), stages[1])
     assert stages[0].trace() == stages[1].trace()
 
 

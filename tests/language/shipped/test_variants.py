@@ -195,7 +195,7 @@ def test_fallback_none_leaves_a_debate_of_different_answers_without_one() -> Non
 
 def test_own_answers_are_shown_on_request() -> None:
     stage = Stage(published.disagreeing(5, 6))
-    run(shipped("cortexdebate", "a b c", "{rounds: 1, own: latest, keep: all}"), stage)
+    run(shipped("cortexdebate", "a b c", "{rounds: 1, memory: last, keep: all}"), stage)
     assert stage.trace()[3] == "revise:a1 <- answer:b0 answer:c0 | answer:a0"
 
 
