@@ -78,6 +78,11 @@ class Design:
         return tuple(quantity.name for quantity in self.quantities)
 
     @property
+    def all_cells(self) -> tuple[str, ...]:
+        """Its cells, and those of its parts."""
+        return (*self.cells, *(cell for part in self.parts for cell in part.all_cells))
+
+    @property
     def favourable(self) -> Floats:
         """Per quantity, above 0 if a higher mean favours the claim."""
         return np.asarray(self.sign * self.weights.sum(axis=0))

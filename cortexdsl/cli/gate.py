@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from cortexdsl.claims.cells import CellNames, cells_of
-from cortexdsl.claims.designs import Design, design_of
+from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import one_line
 from cortexdsl.cli.score_sources import ScoreSources, add_reading, declared_claims, read_sources, with_own_answers
@@ -293,7 +293,7 @@ def _burn_in(claims: _Claims, required: Sequence[str], times: int) -> dict[str, 
     """
     texts = [row.claim for row in claims.rows.values()]
     designs = [design_of(parse_claim(text), claims.arms) for text in required]
-    cells = sorted({cell for design in designs for cell in _cells(design)})
+    cells = sorted({cell for design in designs for cell in design.all_cells})
     if len(cells) < 2:
         raise InputError(
             f"--burn-in: the claims are about {' '.join(cells)} alone, and no other cell to exchange it with"
@@ -313,10 +313,6 @@ def _burn_in(claims: _Claims, required: Sequence[str], times: int) -> dict[str, 
     return {"times": times, "cells": cells, "nominal": nominal} | {
         verdict: outcomes[verdict] for verdict in ("contradicted", "undecided", "supported")
     }
-
-
-def _cells(design: Design) -> set[str]:
-    return set(design.cells).union(*map(_cells, design.parts))
 
 
 def _burn_in_words(burn_in: Mapping[str, Any]) -> str:

@@ -308,16 +308,14 @@ REPLICATES = (1, 2, 3, 5, 10)
 
 def _splits(plan: Plan, earlier: ScoreTable) -> list[str]:
     """Return where the spread of each claimed difference of the pilot comes from, and the best splits of the budget."""
-    from cortexdsl.claims.cells import CellNames
     from cortexdsl.stats.planning.spread import claim_spread, splits_of
 
-    arms = [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
     questions = sum(len(task.questions) for task in plan.tasks.values())
     debates = questions * plan.replicates
     counts = (*REPLICATES, plan.replicates)
     lines: list[str] = []
     for claim in plan.hypotheses:
-        parts = claim_spread(earlier, claim, arms)
+        parts = claim_spread(earlier, claim, plan.arms)
         if parts is None:
             continue
         share = f"{parts.correlation.estimate:.0%} ({parts.correlation.low:.0%} to {parts.correlation.high:.0%})"

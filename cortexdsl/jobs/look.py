@@ -63,16 +63,15 @@ def run(args: argparse.Namespace) -> int:
     )
     table = table.with_most(most_of_question(plan))
     declared, stopping = read_ledger(plan.layout).claims, plan.stopping
-    arms = [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
     rule: dict[str, Any] = {
         "planned": {dataset: len(ids) for dataset, ids in plan.question_ids().items()},
         "alpha": stopping.alpha,
         "correction": plan.analysis["correction"],
     }
-    verdicts = anytime_verdicts(table, plan.hypotheses, arms, declared=declared, **rule)
+    verdicts = anytime_verdicts(table, plan.hypotheses, plan.arms, declared=declared, **rule)
     if stopping.rule == "racing":
         among, withdrawn = [plan.cell(slug).name for slug in live], withdrawn_claims(plan.hypotheses, declared)
-        named = set(live_cells(table, plan.hypotheses, arms, among=among, withdrawn=withdrawn, **rule))
+        named = set(live_cells(table, plan.hypotheses, plan.arms, among=among, withdrawn=withdrawn, **rule))
         budgets = {plan.cell_named(cell.match.cell).name for cell in plan.cells if cell.match and cell.name in named}
         live = [slug for slug in live if plan.cell(slug).name in named | budgets]
     record = _record(plan, args.batch, table, verdicts, questions_asked, live)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortexdsl.claims.cells import CellNames
 from cortexdsl.errors import InputError
 from cortexdsl.language.grammar.experiment import ExpectedText
 from cortexdsl.language.spec import load_spec
@@ -68,7 +67,7 @@ def planned_power(plan: Plan, expected: ExpectedText, runs: int, earlier: ScoreT
 
     return plan_power(
         plan.hypotheses,
-        [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells],
+        plan.arms,
         {label: len(task.questions) for label, task in plan.tasks.items()},
         plan.replicates,
         Expectation(

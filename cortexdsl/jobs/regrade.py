@@ -1,12 +1,8 @@
-"""Verb `regrade`: read and score finished debates again after a reader or a grader has changed.
-
-No model is called, except with `--errors-again`, which repeats failed calls first.
-"""
+"""Verb `regrade`: read and score finished debates again after a reader or a grader has changed. No model is called."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,21 +11,15 @@ from cortexdsl.display.console import counting
 from cortexdsl.engine.methods import agent_numbers, names_in
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec
-from cortexdsl.jobs.debate import run_shard
+from cortexdsl.jobs.arguments import add_spec
 from cortexdsl.jobs.join import join
-from cortexdsl.jobs.judge import judge_cell
 from cortexdsl.jobs.score import score_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files
-from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.programs import with_programs
-from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
-from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.journal import record_files
-from cortexdsl.plan.persistence.ledger import declare
 from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.symlinks import opened_results
 
@@ -37,16 +27,12 @@ from cortexdsl.symlinks import opened_results
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser, "a spec with finished debates")
-    add_shared(parser, "--trust --errors-again")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = with_programs(compile_spec(args.spec, experiment=args.experiment))
     opened_results(Path(plan.layout.root))
-    if args.errors_again:
-        check_consent(plan, args.trust)
-        _ask_failures_again(plan)
     answers = decisions = waiting = 0
     cells = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
     for dataset, slug in counting(cells, "reading cells again"):
@@ -98,17 +84,6 @@ def _check_speakers(plan: Plan, slug: str, records: Sequence[Record]) -> None:
             f"{plan.spec_path}: {', '.join(gone)} spoke in the debates of {plan.cell(slug).name}, and is not among its"
             f" agents now\n    run the experiment again first: cortexdsl run {plan.spec_path}"
         )
-
-
-def _ask_failures_again(plan: Plan) -> None:
-    """Repeat failed calls of finished shards and judgements; other replies come from the call logs."""
-    declare(plan.layout, declaration_of(plan))
-    again, layout = ClientOptions(plan.limits, errors_again=True), plan.layout
-    done = [asyncio.run(run_shard(plan, *job, Path(layout.debates(*job)), again)) for job in failed_jobs(plan)]
-    for cell in failed_judgements(plan):
-        done.append(asyncio.run(judge_cell(plan, *cell, Path(layout.judgements(*cell)), again))[1])
-    sent, failed = sum(counts.asked for counts in done), sum(counts.failed for counts in done)
-    print(f"{counted(sent, 'call')} sent, {failed} of them failed again")
 
 
 def _again(plan: Plan, dataset: str, slug: str, record: Record) -> Record:

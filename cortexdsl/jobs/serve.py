@@ -108,11 +108,9 @@ def _address_variable(entry: Model | KnowledgeSource) -> str:
 
 def _models(plan: Plan) -> list[Model]:
     """Return the models that speak, judge or compare texts, with repetitions."""
-    models = [model for cell in plan.cells for model in cell.debate.models]
-    models += [plan.judging.model] if plan.judging else []
     compared = dict.fromkeys(cell.debate.similarity for cell in plan.cells)
     remote = [name for name in compared if not name.startswith(LOCAL_SIMILARITIES)]
-    return models + [plan.models.get(name) or redirected(Model(name, name), os.environ) for name in remote]
+    return plan.called_models + [plan.models.get(name) or redirected(Model(name, name), os.environ) for name in remote]
 
 
 def what_runs(experiments: Sequence[str]) -> str:

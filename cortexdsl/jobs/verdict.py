@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from cortexdsl.claims.cells import CellNames
-from cortexdsl.claims.designs import Design, design_of
+from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import one_line
@@ -58,7 +58,7 @@ def with_history(verdicts: pd.DataFrame, ledger: Ledger, arms: Sequence[CellName
         return verdicts.assign(**dict.fromkeys(COLUMNS, ""))
     when, changed, is_bound, runs = [], [], [], []
     for claim in verdicts["claim"]:
-        bound = binding_changes(ledger.since, _cells(design_of(parse_claim(claim), arms)))
+        bound = binding_changes(ledger.since, design_of(parse_claim(claim), arms).all_cells)
         when.append(_when(claim, ledger))
         changed.append("; ".join([change for change in ledger.since if change.startswith(f"{SEED}:")] + bound))
         is_bound.append(bool(bound or ledger.faults))
@@ -104,11 +104,6 @@ def _when(claim: str, ledger: Ledger) -> str:
     if ledger.before is None:
         return NEVER
     return BEFORE if one_line(claim) in ledger.claims else AFTER
-
-
-def _cells(design: Design) -> tuple[str, ...]:
-    """Return the cells of a claim, including those of its parts."""
-    return (*design.cells, *(cell for part in design.parts for cell in _cells(part)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import (
     VERIFIER,
@@ -189,6 +190,17 @@ class Plan:
     def is_racing(self) -> bool:
         """Whether a cell is no longer debated once its comparisons are decided."""
         return self.stopping is not None and self.stopping.rule == "racing"
+
+    @property
+    def arms(self) -> list[CellNames]:
+        """The cells as claims name them."""
+        return [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in self.cells]
+
+    @property
+    def called_models(self) -> list[Model]:
+        """The models of its agents, steps, tools and its judge, with repetitions."""
+        models = [model for cell in self.cells for model in cell.debate.models]
+        return models if self.judging is None else [*models, self.judging.model]
 
     @property
     def jobs(self) -> int:

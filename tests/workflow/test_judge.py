@@ -107,8 +107,7 @@ def test_a_debater_cannot_be_asked_with_what_the_judge_is_told(fresh: Bench) -> 
         assert said in run.text
 
 
-@pytest.mark.parametrize("way", ["run", "regrade"])
-def test_a_judge_s_calls_that_failed_are_asked_again_on_request(fresh: Bench, way: str) -> None:
+def test_a_judge_s_calls_that_failed_are_asked_again_on_request(fresh: Bench) -> None:
     """Where failures are allowed, an answer that nobody judged counts as not correct: it once did so for ever."""
     rows = [{"question": q, "answer": [q.split()[0]]} for q in QUESTIONS]
     fresh.write("specs/words.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
@@ -137,13 +136,9 @@ def test_a_judge_s_calls_that_failed_are_asked_again_on_request(fresh: Bench, wa
     assert broken
     with serving(OWN_STUB) as server:
         fresh.environment["STUB_URL"] = server.address
-        if way == "run":
-            again = fresh.snakemake("results/judged/scores.csv", "--config", "errors_again=true")
-            assert "judge" in again.finished
-            assert "debate" not in again.finished
-        else:
-            again = fresh.cortexdsl("regrade", "specs/judged.yaml", "--errors-again")
-            assert f"{len(broken)} calls sent, 0 of them failed again" in again.text
+        again = fresh.snakemake("results/judged/scores.csv", "--config", "errors_again=true")
+        assert "judge" in again.finished
+        assert "debate" not in again.finished
         assert again.status == 0, again.text
         assert server.stats()["calls"] == len(broken)
     assert not failed()

@@ -92,9 +92,7 @@ def _waves_of(plan: Plan, cell: Cell) -> int:
 
 def both_ways(plan: Plan, total: CostEstimate) -> list[str]:
     """Return what a run costs and takes in batches, and what it would by single calls; empty if it has no batches."""
-    models = [model for cell in plan.cells for model in cell.debate.models]
-    models += [plan.judging.model] if plan.judging is not None else []
-    if not any(model.is_batched for model in models):
+    if not any(model.is_batched for model in plan.called_models):
         return []
     waves = most_waves(plan)
     calls = total.calls - total.shared_calls

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cortexdsl.claims.cells import CellNames
-from cortexdsl.claims.designs import Design, design_of
+from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import Cell, Model, Nobody, Repeat, SchedulePart, Self
 from cortexdsl.engine.methods import scheduled_steps
@@ -71,14 +70,9 @@ def cells_dropped_at_once(plan: Plan) -> tuple[str, ...]:
     """Return the cells of a race that neither a claim nor the matched budget of a claim's cell needs."""
     if not plan.is_racing:
         return ()
-    arms = [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
-    named = {name for text in plan.hypotheses for name in _cells(design_of(parse_claim(text), arms))}
+    named = {name for text in plan.hypotheses for name in design_of(parse_claim(text), plan.arms).all_cells}
     budgets = {budget.name for cell in plan.cells if cell.name in named and (budget := plan.budget_of(cell))}
     return tuple(cell.name for cell in plan.cells if cell.name not in named | budgets)
-
-
-def _cells(design: Design) -> set[str]:
-    return {*design.cells}.union(*(_cells(part) for part in design.parts))
 
 
 def race_in_words(plan: Plan) -> str:
@@ -109,9 +103,8 @@ def unclaimed_cells(plan: Plan, spec: Spec) -> list[Problem]:
 
 def models_of(plan: Plan) -> list[Model]:
     """Return the models that a plan calls, each once: those of its agents and its judge, without programs."""
-    models = [model for cell in plan.cells for model in cell.debate.models]
-    models += [plan.judging.model] if plan.judging is not None else []
-    models.sort(key=lambda model: bool(model.options.get("logprobs")))  # an entry that needs more replaces its equals
+    # An entry that needs more replaces its equals.
+    models = sorted(plan.called_models, key=lambda model: bool(model.options.get("logprobs")))
     used = {_identity(model): model for model in models if not model.is_program}
     return sorted(used.values(), key=lambda model: model.name)
 
