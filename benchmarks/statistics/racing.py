@@ -10,15 +10,21 @@ savings the standard error of their mean; the saving is that of questions, over 
 from __future__ import annotations
 
 import argparse
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 from scenarios.made import answers, table
 from statsmodels.stats.proportion import proportion_confint
 
-from cortexdsl.stats.sequential.sequential import race, stopping_point
+from cortexdsl.stats.sequential.sequential import stopping_point
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.stats.races import race
 
 CELLS, QUESTIONS, BATCH = 24, 300, 50
 CLAIM = "score(c0) > score(every other)"

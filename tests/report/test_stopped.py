@@ -18,7 +18,7 @@ PLAN = {
     "experiment": "e",
     "title": "Small",
     "cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}],
-    "shards": {"d": [{"label": "r1-s01", "first": 0, "end": 10, "number": 1}]},
+    "shards": {"d": [{"label": "r1-s01", "replicate": 1, "first": 0, "end": 10, "number": 1}]},
 }
 LIMIT = "the limit of 60 calls is reached (60 spent): raise `limits: calls` in the spec and run again to go on"
 LINE = (

@@ -8,9 +8,10 @@ import pytest
 
 from cortexdsl.core import Family
 from cortexdsl.stats.inference.families import compare_families
-from cortexdsl.stats.sequential.sequential import evaluate_anytime, live_cells, race
+from cortexdsl.stats.sequential.sequential import evaluate_anytime, live_cells
 from cortexdsl.stats.tables.score_table import ASKED_COLUMN, score_table
 from cortexdsl.stats.tables.units import units
+from tests.stats.races import race
 from tests.stats.tables import long_table
 
 RIGHT, WRONG = np.ones((1, 100)), np.zeros((1, 100))

@@ -40,10 +40,11 @@ class Answer:
     """A claim and its verdict, as the report says them.
 
     `words` is the claim as an English sentence; `runs` says in how many runs the verdict was this one (empty for a
-    claim that was judged once); `estimate` is in the units of the claim; `finding` has estimate, p, and the interval
-    that belongs to this p (widened for all claims together if p is adjusted); `summary` says on which side an undecided
-    estimate lies and how many questions would decide; `notes` are clauses on what limits this verdict, `details` on how
-    its estimate is made up. `is_exploratory`: not declared before the run.
+    claim that was judged once); `estimate` is in the units of the claim, and `interval` is that of this claim alone.
+    `finding` has estimate, p, and the interval that belongs to this p (widened for all claims together if p is
+    adjusted). `summary` says on which side an undecided estimate lies and how many questions would decide; `notes` are
+    clauses on what limits this verdict, `details` on how its estimate is made up. `is_exploratory`: not declared before
+    the run.
     """
 
     claim: str
@@ -52,6 +53,7 @@ class Answer:
     runs: str
     mark: str
     estimate: str
+    interval: str
     finding: str
     summary: str
     notes: tuple[str, ...]
@@ -83,7 +85,9 @@ def answer(row: ClaimRow, ledger: Ledger | None = None) -> Answer:
     clauses = [part.strip().rstrip(".") for part in row.note.split("; ") if part.strip()]
     notes = tuple(note for note in clauses if not is_detail(note))
     details = tuple(note for note in clauses if is_detail(note))
-    return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, summary, notes, details, row.exploratory)
+    return Answer(
+        row.claim, words, row.verdict, runs, mark, shown, between, finding, summary, notes, details, row.exploratory
+    )
 
 
 def with_shared_notes(answers: Sequence[Answer]) -> tuple[list[Answer], list[str]]:

@@ -13,7 +13,7 @@ from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
 from cortexdsl.records.links import find_link
-from cortexdsl.report.csv_rows import ClaimRow, ComparisonRow
+from cortexdsl.report.csv_rows import ComparisonRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.claims import adjusted_interval, answer, population
 from cortexdsl.report.phrasing.comparisons import (
@@ -221,11 +221,6 @@ def claim_table(data: ReportData) -> Iterator[Table]:
 
     answers = {row: answer(row) for row in data.claims}
 
-    def between(row: ClaimRow) -> str:
-        shown = answers[row]
-        inside = shown.finding.removeprefix(shown.estimate).partition("[")[2].partition("]")[0]
-        return f"[{inside}]" if inside else ""
-
     fields = [
         text("Claim", "claim"),
         numbers(
@@ -235,7 +230,12 @@ def claim_table(data: ReportData) -> Iterator[Table]:
             is_numeric=False,
             is_strong=lambda row: row.verdict != "undecided",
         ),
-        numbers("Estimate", ("estimate", "ci_low", "ci_high"), lambda row: answers[row].estimate, more=between),
+        numbers(
+            "Estimate",
+            ("estimate", "ci_low", "ci_high"),
+            lambda row: answers[row].estimate,
+            more=lambda row: answers[row].interval,
+        ),
         numbers(
             "Adjusted interval",
             ("ci_low_simultaneous", "ci_high_simultaneous"),
