@@ -12,6 +12,8 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS / "site"), str(DOCS.parent)]
 
+from repository_links import OUTSIDE  # noqa: E402
+
 from cortexdsl import __version__  # noqa: E402
 
 project, author = "cortexdsl", "the authors of cortexdsl"
@@ -29,7 +31,7 @@ extensions = [
     "plain_text",  # llms.txt, and each page as Markdown beside its HTML
 ]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["schema", "site", "benchmarks"]
+exclude_patterns = ["schema", "site", *OUTSIDE]
 master_doc = "index"
 
 # Until the project has a public address, links to files that are not pages show the file's name without a link.

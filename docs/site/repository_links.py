@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 LINK = re.compile(r"\[([^\]]+)\]\((?![a-z]+:)([^)\s#]+)(#[^)\s]*)?\)")
-OUTSIDE = ("benchmarks",)
-"""Folders of docs/ that stay in the repository: `exclude_patterns` of conf.py leaves them out of the site."""
+OUTSIDE = ("benchmarks", "decisions", "architecture.md", "extending.md")
+"""Folders and pages of docs/ that stay in the repository: they are for those who change the program."""
 
 
 def resolve_links(app: Any, page: str, source: list[str]) -> None:

@@ -11,6 +11,7 @@ import yaml
 
 from cortexdsl.cli.main import main
 from cortexdsl.cli.specs import STARTER
+from docs.site.repository_links import OUTSIDE
 from tests.house.questions import QUESTIONS, Question
 from tests.workflow.bench import Bench
 
@@ -101,12 +102,13 @@ def test_every_page_is_in_the_menu_or_one_click_from_it() -> None:
     """A section of many pages is one entry of the menu, as `howto/index` is for its folder; other pages are linked
     from a page of the menu.
 
-    Pages without a link would be found by search alone. Benchmarks stay in the repository, outside the site.
+    Pages without a link would be found by search alone.
     """
     reached = {(DOCS / f"{entry}.md").resolve() for entry in menu()}
     for first in [page for page in reached if page.is_file()]:
         reached |= {(first.parent / path).resolve() for _, path in LINK.findall(first.read_text(encoding="utf-8"))}
-    pages = {path for path in DOCS.rglob("*.md") if path.relative_to(DOCS).parts[0] not in ("reference", "benchmarks")}
+    generated_or_outside = ("reference", *OUTSIDE)
+    pages = {path for path in DOCS.rglob("*.md") if path.relative_to(DOCS).parts[0] not in generated_or_outside}
     assert pages - reached == {DOCS / "index.md"}
 
 
