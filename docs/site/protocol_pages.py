@@ -115,7 +115,7 @@ def protocol_page(name: str) -> str:
     rows = [(f"`{setting}`", f"`{default}`", comment) for setting, default, comment in settings_of(name)]
     parts = [
         f"# Protocol {name}",
-        f"{text.title}. Source: {text.source}.",
+        f"{text.title}." + (f" Source: {text.source}." if text.source else ""),
         description_of(name),
         "## Settings",
         table(("setting", "default", "meaning"), rows) if rows else "There are none.",
