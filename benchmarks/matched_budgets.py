@@ -33,14 +33,14 @@ teams:
   five: [a, a, b, c, c]
 limits: {{dollars: 1000}}
 methods:
-  reference: {{protocol: multi-llm, team: five, rounds: 3, until: consensus}}
+  reference: {{protocol: multi-llm, agents: five, rounds: 3, until: consensus}}
 {methods}
 """
 METHODS = {
     "self-consistency": ("samples", "agents: [c]"),
     "reflection": ("trials", "agents: [c]"),
-    "multi-llm": ("rounds", "team: three"),
-    "moa": ("layers", "team: three"),
+    "multi-llm": ("rounds", "agents: three"),
+    "moa": ("layers", "agents: three"),
 }
 UNITS = ("tokens", "compute", "dollars")
 
@@ -48,7 +48,7 @@ UNITS = ("tokens", "compute", "dollars")
 def written(questions: int) -> str:
     """Return the spec."""
     lines = [
-        f"  {protocol}-{unit}: {{protocol: {protocol}, {agents}, match: {{{unit}: reference, grow: {grow}}}}}"
+        f"  {protocol}-{unit}: {{protocol: {protocol}, {agents}, budget: {unit}(reference), grow: {grow}}}"
         for protocol, (grow, agents) in METHODS.items()
         for unit in UNITS
     ]

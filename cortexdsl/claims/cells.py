@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 from cortexdsl.claims.parser import parse_point
 from cortexdsl.claims.values import Slice
 from cortexdsl.core import EMPTY
 from cortexdsl.errors import InputError
+
+T = TypeVar("T")
+TEAM_AXES = ("agents", "team")
+"""The axis of a grid over teams; `team` in results of version 0.2."""
+
+
+def split_team(axes: Mapping[str, T]) -> tuple[T | None, dict[str, T]]:
+    """Return the value of the axis over teams, None if there is none, and the other axes."""
+    rest = {axis: value for axis, value in axes.items() if axis not in TEAM_AXES}
+    return next((axes[axis] for axis in TEAM_AXES if axis in axes), None), rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import assert_never
 
 import numpy as np
 
-from cortexdsl.claims.cells import CellNames, cells_at, find_cell, levels_of, value_text
+from cortexdsl.claims.cells import CellNames, cells_at, find_cell, levels_of, split_team, value_text
 from cortexdsl.claims.parser import parse_point
 from cortexdsl.claims.values import (
     OTHERS,
@@ -168,15 +168,13 @@ def _over_teams(claim: Comparison, arms: Sequence[CellNames]) -> Design:
     for quantity in claim.quantities:
         method, axes = parse_point(quantity.name)
         wanted = {axis: value_text(value) for axis, value in axes.items()}
-        teams.append({
-            point["team"]: arm.cell
-            for arm in arms
-            for its, point in arm.points
-            if its == method and "team" in point and {a: v for a, v in point.items() if a != "team"} == wanted
-        })  # fmt: skip
+        points = ((arm.cell, *split_team(point)) for arm in arms for its, point in arm.points if its == method)
+        teams.append({team: cell for cell, team, rest in points if team is not None and rest == wanted})
     common = [team for team in teams[0] if all(team in one for one in teams)]
     if not common:
-        raise InputError(f"the claim {claim.text!r}: no team has all of its methods; make team an axis of their grids")
+        raise InputError(
+            f"the claim {claim.text!r}: no team has all of its methods; make agents an axis of their grids"
+        )
     parts = tuple(
         replace(
             _comparison(

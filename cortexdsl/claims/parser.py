@@ -15,7 +15,7 @@
     sparse on front of accuracy, dollars                     each other cell is worse on one of them at least
     accuracy(sparse[rounds]) increasing                      a slope over a grid axis; or `decreasing`
     accuracy(sparse[rounds]) monotone increasing             every step of the axis in this direction
-    accuracy(sparse[team=three<five<eight]) increasing       the same over an axis that is not a number
+    accuracy(sparse[agents=three<five<eight]) increasing       the same over an axis that is not a number
     best keep of sparse is mean                              the best point of an axis (highest accuracy)
     lowest rounds of sparse by input_tokens is 1             the same for any metric and either end
     ... and ...                                              every one of several claims
@@ -250,8 +250,8 @@ def _slice(text: str, name: str, where: str) -> Slice:
     if len(free) != 1:
         fail(
             where, text, f"{name!r} leaves {len(free)} axes open, not 1",
-            "name an open axis alone, `sparse[rounds]`, or with its levels in order, `sparse[team=three<five]`; "
-            "fix others with =, `sparse[rounds, team=five]`",
+            "name an open axis alone, `sparse[rounds]`, or with its levels in order, `sparse[agents=three<five]`; "
+            "fix others with =, `sparse[rounds, agents=five]`",
         )  # fmt: skip
     fixed = {axis: value for axis, value in items.items() if axis not in free}
     return Slice(method, free, ordered, fixed)

@@ -49,7 +49,7 @@ agents:
 
 methods:
   debate:  {protocol: debate, rounds: 2}
-  matched: {protocol: self-consistency, agents: [dee], match: {calls: debate}}
+  matched: {protocol: self-consistency, agents: [dee], budget: calls(debate)}
 
 analysis:
   families:

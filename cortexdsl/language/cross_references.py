@@ -12,9 +12,9 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import CLAIMED_METRICS, KNOWN_METRICS
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.entries import holds_secret
-from cortexdsl.language.grammar.experiment import CellsWord, SpecText
+from cortexdsl.language.grammar.experiment import CellsWord, SpecText, parse_budget
 from cortexdsl.language.grammar.reserved import reserved
-from cortexdsl.language.nodes import Node, PlacedProblem, ProblemAt, Route, dotted
+from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, Route, dotted
 
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))})
 
@@ -25,7 +25,7 @@ def cross_check(root: Node, text: SpecText) -> Iterator[PlacedProblem]:
     Parameters
     ----------
     root : Node
-        With `like` resolved.
+        With `extends` of methods resolved.
     text : SpecText
         The same, validated.
     """
@@ -126,20 +126,31 @@ def _methods(spec: _References) -> Iterator[PlacedProblem]:
     methods = {name: node.plain() for name, node in spec.root.mapping()["methods"].mapping().items()}
     for name, plain in methods.items():
         route: Route = ("methods", name)
-        yield from spec.unknown((*route, "team"), "team", plain.get("team", "everyone"), teams)
-        for i, agent in enumerate(plain.get("agents") or ()):
+        chosen = plain.get("agents", "everyone")
+        if isinstance(chosen, str):
+            yield from unknown_team(
+                spec.root.where((*route, "agents")), f"{dotted(route)}.agents", chosen, teams, agents
+            )
+        for i, agent in enumerate(chosen if isinstance(chosen, list) else ()):
             yield from spec.unknown((*route, "agents", i), "agent", agent, agents)
-        for unit, target in (plain.get("match") or {}).items():
-            if unit == "grow":
-                continue
-            other = target.partition("[")[0]
-            yield from spec.unknown((*route, "match", unit), "method", other, methods)
-            if other == name:
-                yield spec.problem((*route, "match", unit), "a method cannot match itself", "name another method")
-            elif "match" in methods.get(other, ()):
-                budgets = [budget for key, budget in methods[other]["match"].items() if key != "grow"]
-                what = f"{other} is matched to {budgets[0]} itself"
-                yield spec.problem((*route, "match", unit), what, "name a method that is not matched")
+        if "budget" not in plain:
+            continue
+        other = parse_budget(plain["budget"])[1].partition("[")[0]
+        yield from spec.unknown((*route, "budget"), "method", other, methods)
+        if other == name:
+            yield spec.problem((*route, "budget"), "a method cannot match itself", "name another method")
+        elif "budget" in methods.get(other, ()):
+            what = f"{other} is matched to {parse_budget(methods[other]['budget'])[1]} itself"
+            yield spec.problem((*route, "budget"), what, "name a method that is not matched")
+
+
+def unknown_team(
+    mark: Mark, label: str, name: str, teams: Iterable[str], agents: Iterable[str]
+) -> Iterator[PlacedProblem]:
+    """Yield the problem of a name that is not a team's."""
+    if name not in teams:
+        remedy = f"write [{name}]" if name in agents else nearest(name, teams, say="teams")
+        yield mark, Problem(str(mark), f"{label}: there is no team {name}", remedy)
 
 
 def _grid(spec: _References) -> Iterator[PlacedProblem]:

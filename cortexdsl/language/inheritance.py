@@ -1,4 +1,4 @@
-"""`extends:` of specs, and `like:` of methods.
+"""`extends:` of specs and of methods.
 
 Later files override earlier ones, and a file overrides the files that it extends. Mappings merge key by key down to the
 entries of a section (`models.small.temperature`, `methods.sparse.keep`), and so do the `roles`, `prompts`, and
@@ -21,7 +21,7 @@ NAMED = frozenset({"roles", "prompts", "options", "families"})
 
 INSTEAD: Mapping[str, tuple[str, ...]] = {
     "dataset": ("datasets",), "datasets": ("dataset",),
-    "team": ("agents",), "agents": ("team",), "protocol": ("like",), "like": ("protocol",),
+    "protocol": ("extends",), "extends": ("protocol",),
     "model": ("trained", "role", "repeat"), "trained": ("model",),
 }  # fmt: skip
 """Words that exclude each other: a word that is new in a later file replaces the others."""
@@ -131,44 +131,44 @@ def _names(node: Node) -> list[tuple[str, Mark]]:
     return names
 
 
-def resolve_like(root: Node) -> Node:
-    """Return a spec whose methods hold all that they inherit, and no `like`.
+def resolve_methods(root: Node) -> Node:
+    """Return a spec whose methods hold all that they inherit, and no `extends`.
 
-    A method inherits the protocol, settings, team, and match of the other. Its own words override them, setting by
+    A method inherits the protocol, settings, agents, and budget of the other. Its own words override them, setting by
     setting (and role by role, prompt by prompt).
 
     Raises
     ------
     SpecError
-        A method is like an unknown one, or like itself; the message shows the chain.
+        A method extends an unknown one, or itself; the message shows the chain.
     """
     methods = root.mapping()["methods"]
-    refuse_all(problem for name in methods.mapping() for problem in _like_problems(name, methods.mapping()))
+    refuse_all(problem for name in methods.mapping() for problem in _chain_problems(name, methods.mapping()))
     resolved = {name: _resolved(name, methods.mapping()) for name in methods.mapping()}
     return root.with_entry("methods", Node(resolved, methods.mark, methods.keys, methods.size))
 
 
-def _like_problems(name: str, methods: Mapping[str, Node]) -> Iterator[PlacedProblem]:
-    """Yield the problem of the method that a method is like, at the method that begins a circle."""
+def _chain_problems(name: str, methods: Mapping[str, Node]) -> Iterator[PlacedProblem]:
+    """Yield the problem of the method that a method extends, at the method that begins a circle."""
     chain = [name]
-    while (like := methods[chain[-1]].mapping().get("like")) is not None:
-        other = str(like.value)
+    while (written := methods[chain[-1]].mapping().get("extends")) is not None:
+        other = str(written.value)
         if other not in methods:
             if len(chain) == 1:
-                what = f"methods.{name}.like: there is no method {other}"
-                yield like.mark, Problem(str(like.mark), what, nearest(other, methods))
+                what = f"methods.{name}.extends: there is no method {other}"
+                yield written.mark, Problem(str(written.mark), what, nearest(other, methods))
             return
         if other in chain:
             if other == name and name == min(chain, key=list(methods).index):
-                what = f"methods are like each other in a circle: {' -> '.join([*chain, other])}"
-                yield like.mark, Problem(str(like.mark), what, "break it")
+                what = f"methods extend each other in a circle: {' -> '.join([*chain, other])}"
+                yield written.mark, Problem(str(written.mark), what, "break it")
             return
         chain.append(other)
 
 
 def _resolved(name: str, methods: Mapping[str, Node]) -> Node:
     node = methods[name]
-    if (like := node.mapping().get("like")) is None:
+    if (written := node.mapping().get("extends")) is None:
         return node
-    own = Node({k: v for k, v in node.mapping().items() if k != "like"}, node.mark, node.keys, node.size)
-    return merge(_resolved(str(like.value), methods), own, 1)
+    own = Node({k: v for k, v in node.mapping().items() if k != "extends"}, node.mark, node.keys, node.size)
+    return merge(_resolved(str(written.value), methods), own, 1)

@@ -20,7 +20,7 @@ from cortexdsl.language.grammar.entries import core_value
 from cortexdsl.language.grammar.experiment import SpecText
 from cortexdsl.language.grammar.questions import COLUMNS, DatasetText
 from cortexdsl.language.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
-from cortexdsl.language.inheritance import read_extended, resolve_like
+from cortexdsl.language.inheritance import read_extended, resolve_methods
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all
 from cortexdsl.language.problems import validate
 from cortexdsl.language.shared_rates import conflicting_rates, with_shared_rates
@@ -41,7 +41,7 @@ class Spec:
     text : SpecText
         Every section as written, with defaults.
     node : Node
-        The values with their positions; each method holds what it inherits by `like`.
+        The values with their positions; each method holds what it inherits.
     datasets : mapping of label to Dataset
     models, tools : mapping of name to Model
     agents : mapping of name to Agent
@@ -94,7 +94,7 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
     root, files = read_extended(path)
     refuse_all(secret_texts(root))  # before any message shows a value
     text = validate(SpecText, root)
-    node = resolve_like(root)
+    node = resolve_methods(root)
     problems: list[PlacedProblem] = list(cross_check(node, text))
     datasets = _datasets(text, node, environment, problems)
     claims = _claims(text, node, problems)

@@ -31,7 +31,7 @@ def merge_cells(
     for arm in sorted(arms, key=lambda arm: arm.match is not None):
         if arm.match and arm.match.cell not in digests:
             if any(other.name == arm.match.cell for other in arms):
-                what, route = f"{arm.match.cell} is matched itself", ("methods", arm.method, "match", arm.match.unit)
+                what, route = f"{arm.match.cell} is matched itself", ("methods", arm.method, "budget")
                 problems.append(spec.problem(route, what, "name a cell that is not matched"))
             continue
         budget = digests[arm.match.cell] if arm.match else None

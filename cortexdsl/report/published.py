@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from cortexdsl.language.grammar.old_words import renewed_settings
+from cortexdsl.claims.cells import TEAM_AXES
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import estimate
 from cortexdsl.report.data import ReportData
@@ -75,7 +76,7 @@ def _is_of(row: Mapping[str, Any], cell: Mapping[str, Any], learned: Mapping[str
     row describes a cell whose samples are matched to another's budget. A row that names no trained agents has none.
     """
     stated, debaters = row.get("settings", {}), row.get("debaters")
-    varied = set(cell.get("axes") or ()) - set(stated) - ({"team", "agents"} if debaters else set())
+    varied = set(cell.get("axes") or ()) - set(stated) - ({*TEAM_AXES} if debaters else set())
     agents, settings = cell.get("agents") or (), renewed_settings(cell.get("settings") or {})
     trained = [learned.get(agent) for agent in agents]
     return (

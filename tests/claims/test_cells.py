@@ -59,7 +59,7 @@ def test_a_name_that_means_none_or_several_is_refused(name: str, message: str) -
 
 
 def test_a_method_of_one_cell_is_that_cell() -> None:
-    assert find_cell((*GRID, CellNames("vote[team=five]", "vote")), "vote").cell == "vote[team=five]"
+    assert find_cell((*GRID, CellNames("vote[agents=five]", "vote")), "vote").cell == "vote[agents=five]"
     assert find_cell(GRID, "s[rounds=9.0, keep=mean]").cell == "s[keep=mean, rounds=9]"
 
 

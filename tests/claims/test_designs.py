@@ -90,14 +90,14 @@ def test_every_other_is_each_rival_once() -> None:
 def test_teams_are_those_that_all_methods_have_at_the_other_axes_that_are_named() -> None:
     """f has no team `three`, and s keeps by median in another cell of team one."""
     arms = (
-        *(CellNames(f"s[keep=mean, team={team}]", "s") for team in ("one", "two", "three")),
-        CellNames("s[keep=median, team=one]", "s"),
-        *(CellNames(f"f[team={team}]", "f") for team in ("two", "one")),
+        *(CellNames(f"s[keep=mean, agents={team}]", "s") for team in ("one", "two", "three")),
+        CellNames("s[keep=median, agents=one]", "s"),
+        *(CellNames(f"f[agents={team}]", "f") for team in ("two", "one")),
     )
     found = design("accuracy(s[keep=mean]) > accuracy(f) over teams", arms)
     assert [(part.notes[0], part.cells) for part in found.parts] == [
-        ("one", ("s[keep=mean, team=one]", "f[team=one]")),
-        ("two", ("s[keep=mean, team=two]", "f[team=two]")),
+        ("one", ("s[keep=mean, agents=one]", "f[agents=one]")),
+        ("two", ("s[keep=mean, agents=two]", "f[agents=two]")),
     ]
     assert found.notes == ("",)
 

@@ -64,9 +64,9 @@ def test_trend_and_best() -> None:
     assert parse_claim("accuracy(sparse[rounds]) increasing") == Trend(
         "accuracy(sparse[rounds]) increasing", "accuracy", Slice("sparse", ("rounds",)), "increasing"
     )
-    ordered = parse_claim("accuracy(s[team=three<five<eight, keep=mean]) decreasing")
+    ordered = parse_claim("accuracy(s[agents=three<five<eight, keep=mean]) decreasing")
     assert isinstance(ordered, Trend)
-    assert ordered.slice == Slice("s", ("team",), {"team": ("three", "five", "eight")}, {"keep": "mean"})
+    assert ordered.slice == Slice("s", ("agents",), {"agents": ("three", "five", "eight")}, {"keep": "mean"})
     best = parse_claim("best keep of sparse+mdm is mean")
     assert isinstance(best, Best)
     assert (best.metric, best.slice.method, best.value, best.extreme) == ("accuracy", "sparse+mdm", "mean", "highest")

@@ -321,7 +321,7 @@ def test_explain_draws_a_matched_method_as_often_as_the_plan_counts(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The longest debate of `sparse`: three agents answer, and twice again. `samples` is not looked at."""
-    matched = "  matched: {protocol: self-consistency, agents: [three], match: {calls: sparse}}\n"
+    matched = "  matched: {protocol: self-consistency, agents: [three], budget: calls(sparse)}\n"
     Path("specs/x.yaml").write_text(SPEC + matched)
     assert main(["explain", "specs/x.yaml", "matched"]) == 0
     said = capsys.readouterr().out

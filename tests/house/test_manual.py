@@ -26,7 +26,7 @@ models: {weak: {model: builtin/solver, skill: 0.6}}
 agents: [{name: ann, model: weak}, {name: bob, model: weak}]
 methods:
   debate: {protocol: multi-llm, rounds: 1}
-  matched: {protocol: self-consistency, agents: [ann], match: {calls: debate}}
+  matched: {protocol: self-consistency, agents: [ann], budget: calls(debate)}
 hypotheses: [accuracy(debate) > accuracy(matched)]
 """
 

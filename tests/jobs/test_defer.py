@@ -23,10 +23,10 @@ models:
 agents: [{name: a, model: weak}, {name: b, model: weak}, {name: c, model: weak}, {name: d, model: able}]
 teams: {small: [a, b, c]}
 methods:
-  vote: {protocol: multi-llm, team: small, rounds: 1}
+  vote: {protocol: multi-llm, agents: small, rounds: 1}
   expert: {protocol: cot, agents: [d]}
-  handing: {like: vote, debate_confidence: weighted, defer: {below: 0.7, to: expert}}
-  beliefs: {protocol: believing, team: small}
+  handing: {extends: vote, debate_confidence: weighted, defer: {below: 0.7, to: expert}}
+  beliefs: {protocol: believing, agents: small}
 protocols:
   believing:
     steps:

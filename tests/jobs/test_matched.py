@@ -24,10 +24,10 @@ models:
 agents: [{name: a, model: weak}, {name: b, model: weak}, {name: c, model: mixture}]
 methods:
   full: {protocol: multi-llm, rounds: 2}
-  priced: {protocol: self-consistency, agents: [c], match: {dollars: full}}
-  rounds: {protocol: multi-llm, agents: [a, b], match: {tokens: full, grow: rounds}}
-  layered: {protocol: moa, match: {compute: full, grow: {layers: [2, 3, 4, 5]}}}
-  agreed: {protocol: cortexdebate, match: {tokens: full, grow: rounds}}
+  priced: {protocol: self-consistency, agents: [c], budget: dollars(full)}
+  rounds: {protocol: multi-llm, agents: [a, b], budget: tokens(full), grow: rounds}
+  layered: {protocol: moa, budget: compute(full), grow: {layers: [2, 3, 4, 5]}}
+  agreed: {protocol: cortexdebate, budget: tokens(full), grow: rounds}
 analysis: {metrics: [accuracy, depth, critical_path, pass_at_1]}
 hypotheses: ["priced on front of accuracy, dollars", "depth(priced) < depth(full)"]
 """  # noqa: E501

@@ -32,7 +32,7 @@ protocols:
 """
 WRITTEN = {
     "questions": "dataset: {name: arithmetic, size: 9}",
-    "team": "team: two",
+    "team": "agents: two",
     "hears": "{where: differs}",
     "choose": "{choose: some, from: debater, where: any(differs)}",
     "until": "consensus",

@@ -27,17 +27,17 @@ datasets:
   mmlu: {name: mmlu, size: 100, stratify: subject}
 methods:
   full:              {protocol: multi-llm, rounds: 5}
-  full+mdm:          {like: sparse+mdm, keep: all}
+  full+mdm:          {extends: sparse+mdm, keep: all}
   sparse+mdm:        {protocol: cortexdebate, rounds: 5}
-  sparse+self:       {like: sparse+mdm, weight: confidence, keep: mean_of_all}
+  sparse+self:       {extends: sparse+mdm, weight: confidence, keep: mean_of_all}
   sparse+peers:      {protocol: cortexdebate-peers}
-  sparse-without-IS: {like: sparse+mdm, weight: credibility * reliability}
-  matched:           {protocol: self-consistency, match: {calls: sparse+mdm}}
+  sparse-without-IS: {extends: sparse+mdm, weight: credibility * reliability}
+  matched:           {protocol: self-consistency, budget: calls(sparse+mdm)}
 teams: {three: everyone, five: [qwen, qwen, llama, llama, mistral]}
 grid:
   - {method: sparse+mdm, vary: {keep: [mean, median, {top: 1}, {drop_bottom: 1}]}}
   - {method: sparse+mdm, vary: {recalibration: [none, {steps: [0.9, 0.7, 0.2]}, {steps: [0.9, 0.6, 0.3]}]}}
-  - {method: sparse+mdm, vary: {team: [three, five], rounds: [1, 2, 3]}}
+  - {method: sparse+mdm, vary: {agents: [three, five], rounds: [1, 2, 3]}}
 analysis:
   metrics: [accuracy, input_tokens, consensus, dvc, cvr]
   families:
@@ -90,7 +90,7 @@ knowledge:
   web:  {retriever: search, api_key_env: SERPER_API_KEY, top: 5}
 methods:
   madke:      {protocol: madke, pool: [wiki, web], roles: {judge: {model: cheap}, summarizer: {model: cheap}}}
-  madke-wiki: {like: madke, pool: [wiki]}
+  madke-wiki: {extends: madke, pool: [wiki]}
   rag:        {protocol: rag, pool: [wiki, web], agents: [one]}
   mad:        {protocol: multi-llm, rounds: 3}
 analysis: {metrics: [f1, judged, co2, cons, output_tokens], judge: {model: cheap}}
@@ -108,7 +108,7 @@ def test_ablations_by_like_and_grids(tmp_path: Path) -> None:
     )
     assert found["matched"].match == Match("calls", "sparse+mdm")
     assert found["sparse+mdm[keep=mean]"].debate == found["sparse+mdm"].debate
-    assert [agent.name for agent in found["sparse+mdm[team=five, rounds=1]"].agents] == [
+    assert [agent.name for agent in found["sparse+mdm[agents=five, rounds=1]"].agents] == [
         "qwen", "qwen-2", "llama", "llama-2", "mistral",
     ]  # fmt: skip
     assert spec.models["llama"].parameters == 7.6e9

@@ -55,10 +55,10 @@ def test_repeated_members_of_a_team_are_copies(tmp_path: Path) -> None:
     assert spec.teams["all"] == tuple(spec.agents.values())
 
 
-def test_like_inherits_all_and_replaces_setting_by_setting(tmp_path: Path) -> None:
+def test_extends_inherits_all_and_replaces_setting_by_setting(tmp_path: Path) -> None:
     text = SMALL + (
         "  base: {protocol: cortexdebate, keep: {top: 1}, rounds: 4, agents: [ann, bob], prompts: {revise: a.j2}}\n"
-        "  child: {like: base, keep: {drop_bottom: 0}, team: everyone, prompts: {answer: b.j2}}\n"
+        "  child: {extends: base, keep: {drop_bottom: 0}, agents: everyone, prompts: {answer: b.j2}}\n"
     )
     spec = load(tmp_path, text)
     child = spec.node.find(("methods", "child"))
@@ -68,7 +68,7 @@ def test_like_inherits_all_and_replaces_setting_by_setting(tmp_path: Path) -> No
         "keep": {"drop_bottom": 0},
         "rounds": 4,
         "prompts": {"revise": "a.j2", "answer": "b.j2"},
-        "team": "everyone",
+        "agents": "everyone",
     }
     assert spec.where(("methods", "child", "rounds")).endswith(":15:58")
 

@@ -39,7 +39,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("", "grid: {sparse: {keep: [{top: ^0}]}}", "keep.top is 0", "at least 1"),
     ("", "grid: {sparse: {keep: [{drop_bottom: ^3}]}}", "leave nobody to hear", "at most 2"),
     ("", "grid: {sparse: {keep: [^meen]}}", "keep is 'meen'", "did you mean mean?"),
-    ("", "grid: {sparse: {team: [^pair]}}", "there is no team pair", "everyone"),
+    ("", "grid: {sparse: {agents: [^pair]}}", "there is no team pair", "everyone"),
     ("", "grid: {sparse: {^models.smal.skill: [0.5]}}", "nothing is called 'smal'", "did you mean small?"),
     ("", "grid: {sparse: {^models.small.skil: [0.5]}}", "a model has no 'skil'", "did you mean skill?"),
     ("", "grid: {sparse: {models.small.skill: [^2]}}", "models.small.skill is 2", "at most 1"),
@@ -102,8 +102,8 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("{name: ann, model: small}", "{name: ann, model: ^smal}", "there is no model smal", "did you mean small?"),
     ("{name: bob, model: small}", "{name: ^ann, model: small}", "a second agent is called ann", "rename"),
     ("{name: ann, model: small}", "{name: ^a/b, model: small}", "agents[1].name is 'a/b'", "a name has"),
-    ("{protocol: cortexdebate, rounds: 2}", "^{rounds: 2}", "either a protocol or like: another method", ""),
-    ("{protocol: cortexdebate, rounds: 2}", "^{protcol: cortexdebate}", "either a protocol or like: another method",
+    ("{protocol: cortexdebate, rounds: 2}", "^{rounds: 2}", "either a protocol or extends another method", ""),
+    ("{protocol: cortexdebate, rounds: 2}", "^{protcol: cortexdebate}", "either a protocol or extends another method",
      "did you mean protocol instead of protcol?"),
     ("cortexdebate, rounds", "^cortexdebte, rounds", "there is no protocol cortexdebte", "cortexdebate?"),
     ("cortexdebate, rounds: 2", "cortexdebate, ^ruonds: 2", "no setting ruonds", "did you mean rounds?"),
@@ -127,7 +127,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("cortexdebate, rounds: 2", "cortexdebate, roles: {debater: ^9}", "is 9, and the team has 4", ""),
     ("cortexdebate, rounds: 2", "cortexdebate, prompts: {^revize: a.j2}", "no step revize", "revise?"),
     ("cortexdebate, rounds: 2", "cortexdebate, prompts: {revise: ^../a.j2}", "'../a.j2'", "below prompts/"),
-    ("cortexdebate, rounds: 2", "cortexdebate, team: ^pair", "there is no team pair", "everyone"),
+    ("cortexdebate, rounds: 2", "cortexdebate, agents: ^pair", "there is no team pair", "everyone"),
     ("cortexdebate, rounds: 2", "cortexdebate, agents: ^[]", "methods.sparse.agents is empty", ""),
     ("cortexdebate, rounds: 2", "cortexdebate, agents: [^eve]", "there is no agent eve", "ann"),
     ("cortexdebate, rounds: 2", "group, groups: ^5", "5 groups, and 4 agents", "at most 4"),
@@ -137,17 +137,25 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
      "with rounds: 3, rounds_per_stage: 0 is inf", "finite"),
     ("  sparse: {protocol: cortexdebate, rounds: 2", "  sparse: ^{protocol: acc, agents: [ann]",
      "the team has 1", "add agents"),
-    ("cortexdebate, rounds: 2", "self-consistency, match: {calls: ^sparse}", "cannot match itself", ""),
-    ("cortexdebate, rounds: 2", "self-consistency, match: {calls: ^fll}", "there is no method fll", "full?"),
-    ("cortexdebate, rounds: 2", "self-consistency, match: {^cals: full}", "unknown key", "did you mean calls?"),
-    ("cortexdebate, rounds: 2", "self-consistency, match: ^{}", "match takes one budget", "calls: METHOD"),
-    ("cortexdebate, rounds: 2", "voting, match: ^{calls: full}", "voting has no such setting", ""),
+    ("cortexdebate, rounds: 2", "self-consistency, budget: ^calls(sparse)", "cannot match itself", ""),
+    ("cortexdebate, rounds: 2", "self-consistency, budget: ^calls(fll)", "there is no method fll", "full?"),
+    ("cortexdebate, rounds: 2", "self-consistency, budget: ^cals(full)", "cals is not a unit", "did you mean calls?"),
+    ("cortexdebate, rounds: 2", "self-consistency, budget: ^full", "not a budget", "budget: calls(full)"),
+    ("cortexdebate, rounds: 2", "self-consistency, budget: ^{calls: full}", "one text", "budget: calls(full)"),
+    ("{protocol: cortexdebate, rounds: 2}", "^{protocol: cortexdebate, grow: rounds}", "there is none", "budget:"),
+    ("cortexdebate, rounds: 2", "self-consistency, ^match: {calls: full}", "unknown key", "write budget: calls(full)"),
+    ("cortexdebate, rounds: 2", "moa, ^match: {dollars: full, grow: layers}", "unknown key",
+     "write budget: dollars(full), grow: layers"),
+    ("cortexdebate, rounds: 2", "cortexdebate, ^team: pair", "unknown key methods.sparse.team", "write agents: pair"),
+    ("cortexdebate, rounds: 2", "cortexdebate, agents: ^ann", "there is no team ann", "write [ann]"),
+    ("protocol: multi-llm, rounds: 2", "^like: sparse", "unknown key methods.full.like", "write extends: sparse"),
+    ("cortexdebate, rounds: 2", "voting, budget: ^calls(full)", "voting has no such setting", ""),
     ("multi-llm, rounds: 2}", "multi-llm, rounds: 2}\n  ^FULL: {protocol: voting}", "in case alone", "rename"),
     ("multi-llm, rounds: 2}", "multi-llm, rounds: 2}\n  ^nul: {protocol: voting}", "name of a device", ""),
     ("multi-llm, rounds: 2}", "multi-llm, rounds: 2}\n  ^full: {protocol: voting}", "'full' is written twice", "14:3"),
-    ("protocol: multi-llm, rounds: 2", "like: ^sprse", "there is no method sprse", "sparse?"),
-    ("protocol: multi-llm, rounds: 2", "like: ^full", "full -> full", ""),
-    ("  full: {protocol: multi-llm, rounds: 2", "  full: ^{protocol: voting, like: sparse", "either a protocol or", ""),
+    ("protocol: multi-llm, rounds: 2", "extends: ^sprse", "there is no method sprse", "sparse?"),
+    ("protocol: multi-llm, rounds: 2", "extends: ^full", "full -> full", ""),
+    ("{protocol: multi-llm, rounds: 2", "^{protocol: voting, extends: sparse", "either a protocol or", ""),
     ("protocol: multi-llm, rounds: 2", "protocol: ^./mine.yaml", "there is no file", "beside the spec"),
 ]  # fmt: skip
 
@@ -194,19 +202,19 @@ def test_agents_are_needed(tmp_path: Path) -> None:
 
 def test_two_methods_cannot_match_each_other(tmp_path: Path) -> None:
     matched = (
-        "  a: {protocol: self-consistency, match: {calls: b}}\n  b: {protocol: self-consistency, match: {calls: a}}\n"
+        "  a: {protocol: self-consistency, budget: calls(b)}\n  b: {protocol: self-consistency, budget: calls(a)}\n"
     )
     told = problems(tmp_path, SMALL + matched)
     assert ["matched" in problem.what for problem in told] == [True, True]
 
 
-def test_a_method_that_becomes_matched_to_itself_by_like_is_refused(tmp_path: Path) -> None:
-    matched = "  a: {protocol: self-consistency, match: {calls: b}}\n  b: {like: a, samples: 3}\n"
+def test_a_method_that_becomes_matched_to_itself_by_extends_is_refused(tmp_path: Path) -> None:
+    matched = "  a: {protocol: self-consistency, budget: calls(b)}\n  b: {extends: a, samples: 3}\n"
     assert any("cannot match itself" in problem.what for problem in problems(tmp_path, SMALL + matched))
 
 
-def test_methods_like_each_other_show_the_chain(tmp_path: Path) -> None:
-    (told,) = problems(tmp_path, SMALL + "  a: {like: b}\n  b: {like: c}\n  c: {like: a}\n")
+def test_methods_that_extend_each_other_show_the_chain(tmp_path: Path) -> None:
+    (told,) = problems(tmp_path, SMALL + "  a: {extends: b}\n  b: {extends: c}\n  c: {extends: a}\n")
     assert "a -> b -> c -> a" in told.what
 
 

@@ -43,7 +43,7 @@ def test_right_specs_and_protocols_are_valid(repository: Path) -> None:
         {"agents": []},
         {"limits": {"calls": -1}},
         {"models": {"a": {"model": "x", "temprature": 1}}},
-        {"methods": {"m": {"protocol": "x", "match": {"cals": "y"}}}},
+        {"methods": {"m": {"protocol": "x", "budget": {"calls": "y"}}}},
         {"grid": {"m": {"keep": "mean"}}},
         {"shard_size": "atuo"},
     ],

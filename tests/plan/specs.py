@@ -23,7 +23,7 @@ methods:
   sparse:  {protocol: cortexdebate, rounds: 2}
   full:    {protocol: multi-llm, rounds: 1}
   near:    {protocol: neighbor, rounds: 1, prompts: {answer: own/answer.j2}}
-  matched: {protocol: self-consistency, agents: [three], match: {calls: full}}
+  matched: {protocol: self-consistency, agents: [three], budget: calls(full)}
 grid:
   sparse:
     keep: [mean, {top: 1}]

@@ -43,7 +43,7 @@ methods:
   alone:   {protocol: cot, agents: [d]}
   samples: {protocol: self-consistency, agents: [d], samples: 5}
   think:   {protocol: reflection, agents: [d]}
-  matched: {protocol: self-consistency, agents: [d], match: {calls: full}}
+  matched: {protocol: self-consistency, agents: [d], budget: calls(full)}
 """
 # Calls a question with four agents: n(D+1); n; n + D(n(n-1) + n); 4*3 + 2 summaries; 1; 5; as published.
 CALLS = {"full": 12, "longer": 16, "near": 12, "vote": 4, "peers": 4 + 12 + 4, "group": 4 * 3 + 2, "alone": 1,

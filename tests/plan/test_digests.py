@@ -59,7 +59,7 @@ def changed(before: Plan, after: Plan) -> set[str]:
         ("tokens: 15e12}", "tokens: 15e12, price: {input: 1, output: 2}}", ()),
         ("rounds: 2}", "rounds: 3}", ("sparse", "sparse[keep=top-1]")),
         ("full:    {protocol: multi-llm, rounds: 1}", "full:    {protocol: multi-llm, rounds: 2}", ("full", "matched")),
-        ("match: {calls: full}", "match: {tokens: full}", ("matched",)),
+        ("budget: calls(full)", "budget: tokens(full)", ("matched",)),
         ("skill: 0.7", "skill: 0.71", CELLS),
         ("skill: 0.4", "skill: 0.41", CELLS),
         ("7.0e9", "7.1e9", CELLS),

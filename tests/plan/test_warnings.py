@@ -41,7 +41,7 @@ methods:
   vote: {protocol: voting}
   cot: {protocol: cot}
   full: {protocol: multi-llm, rounds: 1}
-  matched: {protocol: self-consistency, match: {calls: full}}
+  matched: {protocol: self-consistency, budget: calls(full)}
 analysis: {families: {main: {compare: [vote, cot], to: matched}}}
 hypotheses: [accuracy(matched) > accuracy(vote)]
 stopping: {rule: racing, fewest: 20, batch: 20}

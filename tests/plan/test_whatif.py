@@ -67,7 +67,7 @@ def test_what_cannot_be_left_out_is_said_at_its_place(tmp_path: Path, whatif: st
 def test_a_cell_that_grows_to_a_budget_is_refused_in_the_spec_and_by_the_command(tmp_path: Path) -> None:
     """Without an agent it would debate longer, and the effect would be of both."""
     grown = SPEC.replace(
-        "near:    {", "grown:   {protocol: multi-llm, match: {compute: full, grow: rounds}}\n  near:    {"
+        "near:    {", "grown:   {protocol: multi-llm, budget: compute(full), grow: rounds}\n  near:    {"
     )
     what = "grown grows to the budget of full, which a debate without something would change"
     with pytest.raises(SpecError, match=f"whatif: {what}"):

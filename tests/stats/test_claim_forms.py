@@ -310,13 +310,13 @@ def test_a_claim_over_groups_is_supported_on_its_own_side_alone() -> None:
 def test_over_teams_is_the_same_comparison_in_every_team() -> None:
     random = np.random.default_rng(10)
     values = {
-        f"{method}[team={team}]": (random.random((1, 60)) < p).astype(float)
+        f"{method}[agents={team}]": (random.random((1, 60)) < p).astype(float)
         for method, p in (("s", 0.7), ("f", 0.5)) for team in ("one", "two", "three")
     }  # fmt: skip
     frame = long_table(values)
-    arms = [CellNames(cell, cell[0], (), {"team": cell[7:-1]}) for cell in values]
+    arms = [CellNames(cell, cell[0], (), {"agents": cell[9:-1]}) for cell in values]
     row = _row(frame, "score(s) > score(f) over teams", arms=arms)
-    groups = [(values[f"s[team={team}]"] - values[f"f[team={team}]"])[0] for team in ("one", "two", "three")]
+    groups = [(values[f"s[agents={team}]"] - values[f"f[agents={team}]"])[0] for team in ("one", "two", "three")]
     outcome, _ = random_effect(groups, "teams")
     assert (row["estimate"], row["p"]) == (pytest.approx(outcome.estimate), pytest.approx(outcome.p))
     with pytest.raises(InputError, match="no team has all of its methods"):

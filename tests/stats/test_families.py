@@ -125,12 +125,12 @@ def test_names_are_cells_other_names_grid_points_or_methods() -> None:
     arms = [
         CellNames("sparse", "sparse", ("sparse[keep=mean, rounds=5]",)),
         CellNames("sparse[keep=top-3, rounds=5]", "sparse", (), {"keep": {"top": 3}, "rounds": 5}),
-        CellNames("vote[team=five]", "vote"),
+        CellNames("vote[agents=five]", "vote"),
     ]
     assert find_cell(arms, "sparse").cell == "sparse"
     assert find_cell(arms, "sparse[rounds=5,keep=mean]").cell == "sparse"
     assert find_cell(arms, "sparse[keep={top: 3}, rounds=5]").cell == "sparse[keep=top-3, rounds=5]"
-    assert find_cell(arms, "vote").cell == "vote[team=five]"
+    assert find_cell(arms, "vote").cell == "vote[agents=five]"
     with pytest.raises(InputError, match="nearest: sparse"):
         find_cell(arms, "spars")
 

@@ -33,8 +33,8 @@ agents:
   - {name: c2, model: critic}
 methods:
   untrained: {protocol: acc, rounds: 2, agents: [a, c]}
-  trained: {like: untrained, agents: [a2, c2]}
-  halfway: {like: untrained, agents: [a1, c2]}
+  trained: {extends: untrained, agents: [a2, c2]}
+  halfway: {extends: untrained, agents: [a1, c2]}
 train:
   acc:
     method: untrained

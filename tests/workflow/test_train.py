@@ -36,8 +36,8 @@ teams:
   before: [actor, critic]
   after: [trained-actor, trained-critic]
 methods:
-  untrained: {protocol: acc, rounds: 2, team: before}
-  trained:   {protocol: acc, rounds: 2, team: after}
+  untrained: {protocol: acc, rounds: 2, agents: before}
+  trained:   {protocol: acc, rounds: 2, agents: after}
 train:
   acc: {method: untrained, questions: {size: 6, validation: 2}, samples: 2, optimiser: {rank: 2, batch: 2}}
 hypotheses:

@@ -31,7 +31,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 from pydantic_core.core_schema import ErrorType, no_info_after_validator_function
 
-from cortexdsl.language.grammar.old_words import key_remedy
+from cortexdsl.language.grammar.old_words import KEYS, key_remedy
 
 _BUILT_IN = frozenset(get_args(ErrorType))
 
@@ -79,6 +79,9 @@ class StrictEntry(BaseModel):
         if not isinstance(data, dict):
             example = cls.several if isinstance(data, list) and cls.several else cls.example
             raise PydanticCustomError("no_mapping", "no mapping", {"example": example})
+        if old := [key for key in data if key in KEYS.get(cls.__name__, {}) and cls.model_config["extra"] == "allow"]:
+            details = [_unknown(cls, (key,), data[key]) for key in old]
+            raise ValidationError.from_exception_data(cls.__name__, details)
         try:
             return handler(data)
         except ValidationError as error:
@@ -89,12 +92,17 @@ class StrictEntry(BaseModel):
 def _with_context(entry: type[StrictEntry], error: Any) -> InitErrorDetails:
     kind, context, route = error["type"], error.get("ctx", {}), error["loc"]
     if kind == "extra_forbidden" and len(route) == 1:
-        remedy = key_remedy(entry.__name__, route[0], error["input"]) or entry.hints.get(route[0], "")
-        context = {"allowed": [f.alias or name for name, f in entry.model_fields.items()], "remedy": remedy}
-        kind = PydanticCustomError("unknown_key", "unknown key", context)
-    elif kind not in _BUILT_IN:
+        return _unknown(entry, route, error["input"])
+    if kind not in _BUILT_IN:
         kind = PydanticCustomError(kind, "{what}" if "what" in context else "see the context", context)
     return InitErrorDetails(type=kind, loc=route, input=error["input"], ctx=context)
+
+
+def _unknown(entry: type[StrictEntry], route: tuple[Any, ...], value: Any) -> InitErrorDetails:
+    """Return the error for a key that does not exist, with the keys that do, and what to write instead."""
+    remedy = key_remedy(entry.__name__, route[0], value) or entry.hints.get(route[0], "")
+    context = {"allowed": [f.alias or name for name, f in entry.model_fields.items()], "remedy": remedy}
+    return InitErrorDetails(type=PydanticCustomError("unknown_key", "unknown key", context), loc=route, input=value)
 
 
 # ---------------------------------------------------------------- values of the core

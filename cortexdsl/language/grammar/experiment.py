@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -12,6 +13,7 @@ from pydantic_core.core_schema import TaggedUnionSchema
 
 from cortexdsl.core import Correction, Limits
 from cortexdsl.core.metrics import BUDGETS
+from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.confidence import ConfidenceText, DebateConfidenceText, DeferText, PlaceboText
 from cortexdsl.language.grammar.counterfactuals import WhatifText
 from cortexdsl.language.grammar.entries import (
@@ -70,50 +72,40 @@ GrowText: TypeAlias = Annotated[
 ]
 
 
-class MatchText(StrictEntry):
-    """`{calls: METHOD}`: spend as many calls as METHOD does on each question.
-
-    Write one unit, such as `calls`. Its value is the method to match. Every key except `grow` is a unit.
-    """
-
-    example: ClassVar[str] = "{calls: METHOD}"
-
-    calls: Text | None = Field(None, description="Unit: calls.")
-    tokens: Text | None = Field(None, description="Unit: tokens of prompts and replies.")
-    total_tokens: Text | None = Field(None, description="Unit: the same as tokens.")
-    input_tokens: Text | None = Field(None, description="Unit: tokens of prompts.")
-    output_tokens: Text | None = Field(None, description="Unit: tokens of replies.")
-    reasoning_tokens: Text | None = Field(None, description="Unit: tokens of reasoning.")
-    compute: Text | None = Field(None, description="Unit: floating-point operations, 2 x parameters x tokens.")
-    dollars: Text | None = Field(None, description="Unit: dollars. Every model needs a price.")
-    critical_path: Text | None = Field(
-        None, description="Unit: seconds of the longest chain of calls that wait for each other."
-    )
-    depth: Text | None = Field(None, description="Unit: number of calls in the longest chain of calls.")
-    grow: GrowText | None = Field(
-        None,
-        description="The setting of this method that is raised until the budget is spent: NAME, or {NAME: "
-        "[VALUES]}. Default: samples.",
-    )
-
-    @property
-    def budget(self) -> tuple[str, str]:
-        """Its unit, and the method whose budget it is."""
-        return next((unit, method) for unit in UNITS if (method := getattr(self, unit)) is not None)
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        if sum(getattr(self, unit) is not None for unit in UNITS) != 1:
-            raise invalid("match takes one budget", "write {calls: METHOD}, or another unit: " + ", ".join(UNITS))
-        return self
-
-
 UNITS = ("tokens", *BUDGETS)
 """The units of a matched budget."""
 
 
+def parse_budget(text: str) -> tuple[str, str]:
+    """Return the unit and the method of a budget such as `calls(full)`.
+
+    Raises
+    ------
+    PydanticCustomError
+        It is not written like this, or no unit is called so.
+    """
+    written = re.fullmatch(r"\s*(\w+)\s*\((.+)\)\s*", text)
+    if written is None:
+        raise invalid("this is not a budget", "write UNIT(METHOD), such as budget: calls(full)")
+    if written[1] not in UNITS:
+        raise invalid(f"{written[1]} is not a unit of budgets", nearest(written[1], UNITS))
+    return written[1], written[2].strip()
+
+
+def _budget(value: Any) -> Any:
+    if isinstance(value, dict) and len(value) == 1:
+        ((unit, method),) = value.items()
+        raise invalid("a budget is one text", f"write budget: {unit}({method})")
+    if isinstance(value, str):
+        parse_budget(value)
+    return value
+
+
+AgentsText: TypeAlias = Annotated[Name | Annotated[tuple[Name, ...], Field(min_length=1)], OneOf("[agent names]")]
+
+
 class MethodText(StrictEntry, extra="allow"):
-    """A protocol with settings (`protocol`), or a changed copy of another method (`like`).
+    """A protocol with settings (`protocol`), or a changed copy of another method (`extends`).
 
     All keys that are not in the table are settings of the protocol.
     """
@@ -121,11 +113,19 @@ class MethodText(StrictEntry, extra="allow"):
     example: ClassVar[str] = "{protocol: NAME}"
 
     protocol: Text | None = Field(None, description="A protocol's name, or ./FILE.yaml in the folder of the spec.")
-    like: Name | None = Field(None, description="The method that this one copies. The other keys change the copy.")
-    match: MatchText | None = Field(None, description="Spend as much as another method spends.")
-    team: Name | None = Field(None, description="The team that debates. Default: all agents.")
-    agents: Annotated[tuple[Name, ...], Field(min_length=1)] | None = Field(
-        None, description="The agents that debate, instead of team."
+    extends: Name | None = Field(None, description="The method that this one copies. The other keys change the copy.")
+    agents: AgentsText = Field(
+        "everyone", description="The agents that debate: a list of names, or the name of a team."
+    )
+    budget: Annotated[Text, BeforeValidator(_budget, json_schema_input_type=Text)] | None = Field(
+        None,
+        description="Spend on each question what another method spends: UNIT(METHOD), such as calls(full). Units are "
+        f"{', '.join(UNITS)}.",
+    )
+    grow: GrowText | None = Field(
+        None,
+        description="With a budget: the setting that is raised until the budget is spent: NAME, or {NAME: [VALUES]}. "
+        "Default: samples.",
     )
     roles: dict[Variable, RoleText] = Field(
         default_factory=dict, description="For each role that you change: the agents or the model that have it."
@@ -148,17 +148,18 @@ class MethodText(StrictEntry, extra="allow"):
 
     @model_validator(mode="after")
     def _source(self) -> Self:
-        if (self.protocol is None) == (self.like is None):
+        if (self.protocol is None) == (self.extends is None):
             # All unknown keys are settings, so a misspelled `protocol` is not refused as an unknown key.
             misspelled = self.protocol is None and difflib.get_close_matches(
                 "protocol", list(self.model_extra or {}), 1, 0.7
             )
             hint = f"; did you mean protocol instead of {misspelled[0]}?" if misspelled else ""
             raise invalid(
-                "a method has either a protocol or like: another method", f"write protocol: NAME or like: METHOD{hint}"
+                "a method has either a protocol or extends another method",
+                f"write protocol: NAME or extends: METHOD{hint}",
             )
-        if self.team is not None and self.agents is not None:
-            raise invalid("a method has either a team or agents", "remove one of them")
+        if self.grow is not None and self.budget is None and self.extends is None:
+            raise invalid("grow spends a budget, and there is none", "write budget: calls(METHOD), or remove grow")
         return self
 
 

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cortexdsl.expressions.spellings import from_record
 
-KEYS: Mapping[str, Mapping[str, str]] = {
+
+def _budget(match: Any) -> str:
+    """Return `budget:` and `grow:` for the value of `match:`."""
+    entries = match if isinstance(match, dict) else {"UNIT": "METHOD"}
+    budgets = [f"budget: {unit}({method})" for unit, method in entries.items() if unit != "grow"][:1]
+    return ", ".join([*budgets, *(f"grow: {_flow(value)}" for key, value in entries.items() if key == "grow")])
+
+
+KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
+    "MethodText": {"like": "extends: {}", "match": _budget, "team": "agents: {}"},
     "ProtocolText": {"debaters": "voters: {}", "fallback": "tie: {}", "passes": "quote: {}"},
     "StepText": {"draws": "samples: {}", "own": "memory: {}", "tells": "shows: {}"},
     "VoteText": {"fallback": "tie: {}"},
@@ -27,7 +36,8 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "tells": "shows: {}",
     },
 }
-"""By place: old keys, each with the line to write instead, in which `{}` stands for the value that was written.
+"""By place: old keys, each with the line to write instead, in which `{}` stands for the value that was written,
+or with a function of the value that returns the line.
 
 A place is the name of the class of the grammar (`StepText`), the key whose value is the mapping (`hears`), or `setting`
 for the settings of built-in protocols.
@@ -52,6 +62,8 @@ def key_remedy(place: str, key: object, value: Any) -> str:
     Old values and names of expressions in the value are replaced in the line, too.
     """
     line = KEYS.get(place, {}).get(str(key), "")
+    if callable(line):
+        return f"write {line(value)}"
     return f"write {line.replace('{}', _flow(_renewed(line.partition(':')[0], value)))}" if line else ""
 
 

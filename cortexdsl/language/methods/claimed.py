@@ -137,11 +137,11 @@ def _too_few(spec: Spec, points: Points, claim: Comparison, route: Route) -> Ite
     """Yield claims over too few teams, seeds or datasets."""
     methods = {parse_point(quantity.name)[0] for quantity in claim.quantities}
     for method in sorted(methods) if claim.over == "teams" else ():
-        teams = {str(axes["team"]) for its, axes in points.values() if its == method and "team" in axes}
+        teams = {str(axes["agents"]) for its, axes in points.values() if its == method and "agents" in axes}
         if len(teams) < FEWEST:
             count = f"a grid over {len(teams)} teams" if teams else "no grid over teams"
             what = f"{dotted(route)}: over teams, and {method} has {count}"
-            yield spec.problem(route, what, f"write grid: {{{method}: {{team: [one, other, third]}}}}")
+            yield spec.problem(route, what, f"write grid: {{{method}: {{agents: [one, other, third]}}}}")
     groups = {"seeds": (spec.text.replicates, "replicates"), "datasets": (len(spec.text.datasets or "1"), "datasets")}
     number, counted = groups.get(claim.over or "", (FEWEST, ""))
     if number < FEWEST:

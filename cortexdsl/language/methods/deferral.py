@@ -76,7 +76,7 @@ def _problems(
         return
     if name in matched:
         what = f"{called}: {name} is matched to a budget, which does not hold if it hands questions on"
-        yield spec.problem(route, what, "remove match: or defer:")
+        yield spec.problem(route, what, "remove budget: or defer:")
         return
     chain = [name]
     while target is not None:
@@ -87,7 +87,7 @@ def _problems(
         chain.append(target)
         if target in matched:
             what = f"{called}: {target} is matched to a budget, which depends on the debates of another cell"
-            yield spec.problem(route, what, "name a method without match:")
+            yield spec.problem(route, what, "name a method without budget:")
             return
         if target in targets and targets[target] is None:
             return  # the problem of that method

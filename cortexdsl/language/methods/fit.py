@@ -55,7 +55,7 @@ def fit_problems(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProble
     for name, step in method.steps.items():
         route: Route = ("steps", name, "hears")
         if _is_alone(method, step):
-            remedy = "name two agents or more: agents: or team:"
+            remedy = "name two agents or more: agents: [...]"
             yield problem_at(route, "there is one agent, and nobody else to be heard", remedy)
         elif isinstance(step.hears, Sparse):
             yield from _weights(method, step, route, problem_at)

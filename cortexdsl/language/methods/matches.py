@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from cortexdsl.core import GrowthStep, Match, Method
 from cortexdsl.errors import SpecError
-from cortexdsl.language.grammar.experiment import UNITS
+from cortexdsl.language.grammar.experiment import parse_budget
 from cortexdsl.language.methods.grid import unknown_axis
 from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.nodes import Node, refuse
@@ -31,12 +31,10 @@ def match_of(spec: Spec, protocol: Protocol, choice: MethodChoice) -> Match | No
     SpecError
         The setting does not exist, or cannot grow in this unit.
     """
-    written = choice.node.mapping().get("match")
+    written, growing = (choice.node.mapping().get(key) for key in ("budget", "grow"))
     if written is None:
         return None
-    entries = written.mapping()
-    unit = next(unit for unit in UNITS if unit in entries)
-    cell, growing = str(entries[unit].value), entries.get("grow")
+    unit, cell = parse_budget(str(written.value))
     if growing is None:
         _check_samples(written, protocol, unit)
         return Match(unit, cell, "" if unit in ("calls", "tokens") else SAMPLES)
@@ -51,14 +49,14 @@ def match_of(spec: Spec, protocol: Protocol, choice: MethodChoice) -> Match | No
 
 
 def growing_steps(
-    match: Match, written: Node, resolve: Callable[[Mapping[str, Node]], Method]
+    match: Match, method: Node, resolve: Callable[[Mapping[str, Node]], Method]
 ) -> tuple[GrowthStep, ...]:
     """Return the method at each value of the setting that grows; empty for samples and for one long thought.
 
     Parameters
     ----------
     match : Match
-    written : Node
+    method : Node
         As the spec has it.
     resolve : callable
         Returns the method with some settings, by their axes.
@@ -71,13 +69,13 @@ def growing_steps(
     if not match.grow or match.is_thought or (match.grow == SAMPLES and not match.values):
         return ()
     if match.values:
-        _, values = _setting(written.mapping()["grow"])
+        _, values = _setting(method.mapping()["grow"])
         return tuple(GrowthStep(value.plain(), resolve({match.grow: value})) for value in values)
     steps: list[GrowthStep] = []
     first: SpecError | None = None
     for number in range(1, MOST_STEPS + 1):
         try:
-            steps.append(GrowthStep(number, resolve({match.grow: Node(number, written.mark)})))
+            steps.append(GrowthStep(number, resolve({match.grow: Node(number, method.where(("grow",)))})))
         except SpecError as error:
             first = first or error
             if steps:
@@ -96,13 +94,13 @@ def _setting(growing: Node) -> tuple[str, tuple[Node, ...]]:
 
 def _check_samples(written: Node, protocol: Protocol, unit: str) -> None:
     if SAMPLES not in protocol.settings:
-        what = f"match chooses `samples`, and {protocol.name} has no such setting"
+        what = f"the budget chooses `samples`, and {protocol.name} has no such setting"
         others = [name for name, value in protocol.settings.items() if type(value.value) is int]
         say = f"say what grows: grow: {others[0]}; or use self-consistency" if others else "use self-consistency"
         refuse(written.mark, what, say)
     if unit in _SIDE_BY_SIDE:
         what = f"samples are drawn side by side, so that more of them do not raise the {unit}"
-        refuse(written.mark, what, "match another unit, or write grow: and a setting such as rounds")
+        refuse(written.mark, what, "name another unit, or write grow: and a setting such as rounds")
 
 
 def _check_thought(growing: Node, setting: str, unit: str, choice: MethodChoice) -> None:
@@ -115,7 +113,7 @@ def _check_thought(growing: Node, setting: str, unit: str, choice: MethodChoice)
         remedy = f"list the values in growing order: grow: {{{setting}: [low, medium, high]}}"
         refuse(growing.mark, f"{setting} is not a number of tokens that could be computed from a budget", remedy)
     if unit in _UNGROWN:
-        remedy = "match tokens, output_tokens, reasoning_tokens, compute or dollars"
+        remedy = "name tokens, output_tokens, reasoning_tokens, compute or dollars"
         refuse(growing.mark, f"a longer reply does not raise the {unit}", remedy)
     if unit == "compute" and parameters_per_token(models[name]) is None:
         remedy = f"write models: {{{name}: {{parameters: NUMBER}}}}"

@@ -12,6 +12,7 @@ from typing import Any
 from cortexdsl.core import Agent, GrowthStep, Match, Method, Model
 from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
+from cortexdsl.language.cross_references import unknown_team
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.speakers import ModelText
 from cortexdsl.language.methods.claimed import Points, cell_name, claim_problems, unknown_cell
@@ -29,7 +30,7 @@ from cortexdsl.language.methods.grid import (
 from cortexdsl.language.methods.matches import growing_steps, match_of
 from cortexdsl.language.methods.resolve import resolve, resolve_placed, settings_of
 from cortexdsl.language.methods.role_assignment import MethodChoice
-from cortexdsl.language.nodes import Mark, Node, dotted, refuse
+from cortexdsl.language.nodes import Mark, Node, dotted, refuse, refuse_all
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.loader import Protocol, load_protocol, protocol_of
 from cortexdsl.language.shared_rates import with_shared_rates
@@ -165,9 +166,7 @@ def _matched(
         elif target := cell_name(points, cell.match.cell):
             yield replace(cell, match=replace(cell.match, cell=target))
         else:
-            problems.append(
-                unknown_cell(spec, ("methods", cell.method, "match", cell.match.unit), cell.match.cell, points)
-            )
+            problems.append(unknown_cell(spec, ("methods", cell.method, "budget"), cell.match.cell, points))
 
 
 def _without_source(spec: Spec, cell: ResolvedCell) -> Iterator[Problem]:
@@ -206,7 +205,7 @@ def _arm(
         def resolve_at(further: Mapping[str, Node]) -> Method:
             return resolve(protocol, _choice(spec, method, node, protocol, {**axes, **further}, completed)[0])
 
-        steps = growing_steps(match, choice.node.mapping()["match"], resolve_at)
+        steps = growing_steps(match, choice.node, resolve_at)
     resolved = resolve_placed(protocol, choice)
     return ResolvedCell(
         name=point_name(method, plain),
@@ -249,7 +248,7 @@ def _choice(
     trainings = varied_trainings(spec, axes)
     models = {key: as_trained(model, trainings) for key, model in models.items()}
     agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}
-    team = _team(spec, chosen, agents, axes)
+    team = _team(spec, chosen, agents)
     return MethodChoice(f"methods.{name}", chosen, team, agents, models, spec.tools), trainings
 
 
@@ -262,17 +261,13 @@ def _model(name: str, node: Node, completed: Callable[[Model], Model]) -> Model:
         refuse(node.where(("model",)), what, remedy.strip())
 
 
-def _team(spec: Spec, method: Node, agents: Mapping[str, Agent], axes: Mapping[str, Node]) -> tuple[Agent, ...]:
-    entries = method.mapping()
-    word = "agents" if "agents" in axes else "team" if "team" in axes else "agents" if "agents" in entries else "team"
-    written = entries.get(word)
+def _team(spec: Spec, method: Node, agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
+    written = method.mapping().get("agents")
     if written is None or written.value == "everyone":
         return tuple(agents.values())
-    if word == "team":
-        team = str(written.value)
-        if team not in spec.teams:
-            refuse(written.mark, f"there is no team {team}", nearest(team, [*spec.teams, "everyone"], say="teams"))
-        return team_of(team_members(spec.text.teams[team], agents), agents)
+    if isinstance(written.value, str):
+        refuse_all(unknown_team(written.mark, "agents", written.value, [*spec.teams, "everyone"], agents))
+        return team_of(team_members(spec.text.teams[written.value], agents), agents)
     items = written.value if isinstance(written.value, list) else [written]
     for item in items:
         if item.value not in agents:

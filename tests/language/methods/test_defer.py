@@ -65,14 +65,14 @@ def test_the_threshold_is_an_axis_and_chains_are_followed(tmp_path: Path) -> Non
             "name another method",
         ),
         (
-            handing("{below: 0.7, to: other}") + "  other: {protocol: self-consistency, match: {calls: expert}}\n",
+            handing("{below: 0.7, to: other}") + "  other: {protocol: self-consistency, budget: calls(expert)}\n",
             "other is matched to a budget",
-            "name a method without match:",
+            "name a method without budget:",
         ),
         (
-            EXPERT + "  other: {protocol: self-consistency, match: {calls: expert}, defer: {below: 0.7, to: expert}}\n",
+            EXPERT + "  other: {protocol: self-consistency, budget: calls(expert), defer: {below: 0.7, to: expert}}\n",
             "other is matched to a budget, which does not hold",
-            "remove match: or defer:",
+            "remove budget: or defer:",
         ),
         (grid("debate_confidence", "[guess]"), "debate_confidence is 'guess'", "votes, weighted"),
         (grid("debate_confidence", "[log_odds]"), "log_odds is no longer a source", "write weighted, or leave"),

@@ -19,7 +19,7 @@ models:
   own: {{model: builtin/solver, skill: 0.5}}
 agents: [{{name: ann, model: far, vars: {{trust: 2, luck: 0.5}}}}, {{name: bob, model: own}}]
 teams: {{pair: [ann, ann, bob]}}
-methods: {{own: {{protocol: own, team: pair}}}}
+methods: {{own: {{protocol: own, agents: pair}}}}
 {grid}
 protocols:
   own:

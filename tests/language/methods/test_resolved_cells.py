@@ -41,7 +41,7 @@ def test_a_list_of_grids(tmp_path: Path) -> None:
 def test_teams_models_prompts_and_roles_as_axes(tmp_path: Path) -> None:
     text = SMALL + (
         "teams: {pair: [ann, ann]}\n"
-        "grid: {full: {team: [pair, everyone], models.small.skill: [0.9], prompts.revise: [my/r.j2],"
+        "grid: {full: {agents: [pair, everyone], models.small.skill: [0.9], prompts.revise: [my/r.j2],"
         " roles.debater: [everyone, [bob, cai]]}}\n"
     )
     pair, bob, everyone, _ = load_cells(tmp_path, text)[2:]
@@ -78,7 +78,7 @@ def test_nested_axes_reach_into_a_setting(tmp_path: Path) -> None:
 
 def test_matches_name_the_cell_they_mean(tmp_path: Path) -> None:
     text = SMALL + (
-        "  vote: {protocol: self-consistency, match: {tokens: 'sparse[keep={top: 1}]'}}\n"
+        "  vote: {protocol: self-consistency, budget: 'tokens(sparse[keep={top: 1}])'}\n"
         "grid: {sparse: {keep: [{top: 1}]}}\n"
     )
     assert load_cells(tmp_path, text)[-1].match == Match("tokens", "sparse[keep=top-1]")
@@ -86,11 +86,11 @@ def test_matches_name_the_cell_they_mean(tmp_path: Path) -> None:
 
 def test_a_match_or_claim_of_a_point_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:
     text = SMALL + (
-        "  vote: {protocol: self-consistency, match: {calls: 'sparse[keep=top-2]'}}\n"
+        "  vote: {protocol: self-consistency, budget: 'calls(sparse[keep=top-2])'}\n"
         "grid: {sparse: {keep: [{top: 1}]}}\nhypotheses: ['accuracy(sparse[keep=top-3]) > 0.5']\n"
     )
     told = problems(tmp_path, text)
-    assert sorted(problem.what.split(": ")[0] for problem in told) == ["hypotheses[1]", "methods.vote.match.calls"]
+    assert sorted(problem.what.split(": ")[0] for problem in told) == ["hypotheses[1]", "methods.vote.budget"]
     assert all("sparse[keep=top-1]" in problem.remedy for problem in told)
 
 
@@ -124,7 +124,7 @@ def test_methods_that_begin_alike_share_their_opening(tmp_path: Path) -> None:
 def test_a_count_that_binds_in_one_arm_or_that_a_shipped_protocol_writes_is_an_upper_bound(tmp_path: Path) -> None:
     """Two of three others are kept, and the one of a pair; three are drawn from a pool of two."""
     text = SMALL.replace("cortexdebate, rounds: 2", "cortexdebate, rounds: 2, keep: {top: 2}").replace(
-        "multi-llm, rounds: 2", "heter-mad, team: pair"
+        "multi-llm, rounds: 2", "heter-mad, agents: pair"
     )
-    text += "teams: {pair: [ann, bob]}\ngrid: {sparse: {team: [pair, everyone]}}\n"
+    text += "teams: {pair: [ann, bob]}\ngrid: {sparse: {agents: [pair, everyone]}}\n"
     assert [arm.method for arm in load_cells(tmp_path, text)] == ["sparse", "sparse", "sparse", "full"]

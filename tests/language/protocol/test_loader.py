@@ -59,7 +59,7 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
         ("keep: $keep", "keep: ^$kep", "there is no setting kep", "did you mean keep?"),
         ("keep: mean}", "keep: ^meen}", "keep is 'meen'", "did you mean mean?"),
         ("keep: mean}", "keep: mean, ^depth: 1}", "no word uses this setting", "$depth"),
-        ("keep: mean}", "keep: mean, ^team: x}", "a method says this itself", "otherwise"),
+        ("keep: mean}", "keep: mean, ^agents: x}", "a method says this itself", "otherwise"),
         ("rounds: 2", "rounds: ^-2", "rounds is -2", "at least 0"),
         ("{role: debater, prompt", "{role: ^debatr, prompt", "there is no role debatr", "did you mean debater?"),
         ("hears: {role: debater}", "hears: {role: ^x}", "there is no role x", "debater"),
