@@ -180,16 +180,19 @@ class Uses:
 
 
 def _grids(grid: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if isinstance(grid, dict):
-        yield from grid.items()
-    for entry in grid if isinstance(grid, list) else ():
-        yield entry["method"], entry["vary"]
+    for method, axes in (grid or {}).items():
+        for each in axes if isinstance(axes, list) else [axes]:
+            yield method, each
 
 
 def _protocol_of(methods: Mapping[str, Any], name: str) -> str:
     method = methods.get(name, {})
     return (
-        method["protocol"] if "protocol" in method else _protocol_of(methods, method.get("like", "")) if method else ""
+        method["protocol"]
+        if "protocol" in method
+        else _protocol_of(methods, method.get("extends", ""))
+        if method
+        else ""
     )
 
 

@@ -145,6 +145,6 @@ def _judging(plan: Plan, dataset: str) -> Judging:
     if plan.judging is None or not plan.is_judged(dataset):
         raise InputError(
             f"{plan.spec_path}: no answer to {dataset} is to be judged\n"
-            "    write analysis: {metrics: [judged], judge: {model: NAME}}"
+            "    write analysis: {metrics: [judged], judge: NAME}"
         )
     return plan.judging

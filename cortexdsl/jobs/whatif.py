@@ -113,7 +113,7 @@ def _with_arguments(plan: Plan, args: argparse.Namespace) -> list[Whatif]:
     if not whatifs:
         raise InputError(
             f"{args.spec}: nothing says what to leave out\n"
-            "    add --without agent (or edge, round, step), or write whatif: {CELL: {without: [agent]}} into the spec"
+            "    add --without agent (or edge, round, step), or write whatif: {CELL: [agent]} into the spec"
         )
     return list(whatifs.values())
 

@@ -154,12 +154,8 @@ def unknown_team(
 
 
 def _grid(spec: _References) -> Iterator[PlacedProblem]:
-    if isinstance(spec.text.grid, dict):
-        for method in spec.text.grid:
-            yield from spec.unknown(("grid", method), "method", method, spec.text.methods, key=True)
-        return
-    for i, grid in enumerate(spec.text.grid):
-        yield from spec.unknown(("grid", i, "method"), "method", grid.method, spec.text.methods)
+    for method in spec.text.grid:
+        yield from spec.unknown(("grid", method), "method", method, spec.text.methods, key=True)
 
 
 def _analysis(spec: _References) -> Iterator[PlacedProblem]:
@@ -178,7 +174,7 @@ def _analysis(spec: _References) -> Iterator[PlacedProblem]:
             yield from spec.unknown((*route, "compare", i), "method", cell.partition("[")[0], spec.text.methods)
         yield from spec.unknown((*route, "to"), "method", family.to.partition("[")[0], spec.text.methods)
     if judge := spec.text.analysis.judge:
-        yield from spec.unknown(("analysis", "judge", "model"), "model", judge.model, spec.text.models)
+        yield from spec.unknown(("analysis", "judge"), "model", judge, spec.text.models)
 
 
 def _expected(spec: _References) -> Iterator[PlacedProblem]:
@@ -242,11 +238,9 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
             what = f"{model.trained} repeats {learns.repeats} times at most"
             yield spec.problem(("models", name, "repeat"), what, "name an earlier repeat, or raise repeats")
     judge = text.analysis.judge
-    if judge is not None and judge.model in text.models and text.models[judge.model].trained is not None:
-        remedy = "name a model that is not trained here"
-        yield spec.problem(
-            ("analysis", "judge", "model"), "a model that is trained here cannot judge the experiment", remedy
-        )
+    if judge is not None and judge in text.models and text.models[judge].trained is not None:
+        what = "a model that is trained here cannot judge the experiment"
+        yield spec.problem(("analysis", "judge"), what, "name a model that is not trained here")
 
 
 def _stopping(spec: _References) -> Iterator[PlacedProblem]:

@@ -203,8 +203,8 @@ def judge_model(spec: Spec) -> Model | None:
         return None
     if spec.text.analysis.judge is None:
         what = "answers are to be judged, and the spec names no judge"
-        raise SpecError([spec.problem(routes[0], what, "write analysis: {judge: {model: NAME}}")])
-    return spec.models[spec.text.analysis.judge.model]
+        raise SpecError([spec.problem(routes[0], what, "write analysis: {judge: NAME}")])
+    return spec.models[spec.text.analysis.judge]
 
 
 def resolve_judging(spec: Spec, tasks: Mapping[str, Task], templates: Templates) -> Judging | None:
@@ -289,13 +289,14 @@ def resolve_stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | No
             what = f"stopping needs questions without clusters, and those of {label} share passages or templates"
             raise SpecError([spec.problem(("stopping",), what, "remove stopping")])
     questions = max(len(task.questions) for task in tasks.values())
-    if text.fewest >= questions:
+    if text.min_questions >= questions:
         what = (
             f"stopping cannot stop anything: there {'is' if questions == 1 else 'are'} "
             f"{counted(questions, 'question')}, and the first look comes after"
         )
-        is_written = "fewest" in text.model_fields_set
-        remedy = f"fewer than {questions}" if is_written else f"write fewest: below {questions}"
-        route: Route = ("stopping", "fewest") if is_written else ("stopping",)
-        raise SpecError([spec.problem(route, f"{what} {text.fewest}", f"{remedy}, or remove stopping")])
-    return core_value(StoppingRule, text, alpha=text.alpha or spec.text.analysis.alpha)
+        is_written = "min_questions" in text.model_fields_set
+        remedy = f"fewer than {questions}" if is_written else f"write min_questions: below {questions}"
+        route: Route = ("stopping", "min_questions") if is_written else ("stopping",)
+        raise SpecError([spec.problem(route, f"{what} {text.min_questions}", f"{remedy}, or remove stopping")])
+    words = {"fewest": text.min_questions, "alpha": spec.text.analysis.alpha}
+    return core_value(StoppingRule, text, translated=("min_questions",), **words)

@@ -9,8 +9,9 @@ from cortexdsl.core import Ablation, Cell, Debate, Method, RandomEdges, Sparse
 from cortexdsl.engine.ablation import why_needed
 from cortexdsl.engine.methods import debating_agents
 from cortexdsl.errors import InputError, Problem, nearest
-from cortexdsl.language.grammar.counterfactuals import LeftOut, WhatifText, parse_left_out
+from cortexdsl.language.grammar.counterfactuals import LeftOut, parse_left_out
 from cortexdsl.language.methods.grid import point_slug
+from cortexdsl.language.nodes import Route
 from cortexdsl.language.spec import Spec
 from cortexdsl.plan.parts import Whatif
 from cortexdsl.plan.rehearsal.explain import rehearse_example
@@ -72,15 +73,15 @@ def resolve_whatifs(spec: Spec, cells: Sequence[Cell]) -> tuple[tuple[Whatif, ..
     return tuple(whatifs), tuple(problems)
 
 
-def _parts(spec: Spec, name: str, text: WhatifText, cell: Cell) -> tuple[list[Whatif], list[Problem]]:
+def _parts(spec: Spec, name: str, texts: Sequence[str], cell: Cell) -> tuple[list[Whatif], list[Problem]]:
     parts, wrong = [], []
-    for i, left_out in enumerate(text.without):
+    for i, left_out in enumerate(texts):
         try:
             parts.append(whatif_of(cell, (left_out,)))
         except InputError as error:
             what, _, remedy = str(error).partition("\n")
-            route = ("whatif", name, "without", i)
-            at = route if spec.node.find(route) is not None else route[:3]
+            route: Route = ("whatif", name, i)
+            at = route if spec.node.find(route) is not None else route[:2]
             wrong.append(spec.problem(at, f"whatif.{name}: {what}", remedy.strip()))
     return parts, wrong
 

@@ -37,7 +37,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "spec": KeyPage(
         "Keys of a spec",
         "These are the keys of a spec file, of its agents, of its grid and of its limits.",
-        ("spec", "AgentText", "VaryText", "LimitsText"),
+        ("spec", "AgentText", "LimitsText"),
     ),
     "models": KeyPage(
         "Keys of models and servers",
@@ -52,13 +52,13 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "methods": KeyPage(
         "Keys of methods",
         "These are the keys of an entry of `methods`: its protocol, its agents, its budget and its confidence.",
-        ("MethodText", "MatchText", "DeferText", "ConsistencyForm", "VerifierForm"),
+        ("MethodText", "DeferText", "ConsistencyForm", "VerifierForm"),
     ),
     "analysis": KeyPage(
         "Keys of analysis and planning",
         "These are the keys of `analysis`, `expected`, `stopping` and `whatif`: what is tested, how sure you can be, "
         "and when a run may stop. A cell is a method with fixed settings: one combination of the values in its grid.",
-        ("AnalysisText", "FamilyText", "JudgeText", "ExpectedText", "StoppingText", "WhatifText"),
+        ("AnalysisText", "FamilyText", "ExpectedText", "StoppingText"),
     ),
     "protocol": KeyPage(
         "Keys of a protocol",

@@ -194,13 +194,12 @@ VALUES: Mapping[str, Values] = {
 """Keys with more than three values. Each list follows the first table that has a key of this name."""
 
 SPELLINGS: Mapping[tuple[str, str], str] = {
-    ("spec", "grid"): "`{METHOD: {SETTING: [VALUES]}}`; or a list of [vary](#vary)",
+    ("spec", "grid"): "`{METHOD: {SETTING: [VALUES]}}`; or `{METHOD: [{...}, {...}]}` for several grids of it",
     ("spec", "teams"): "`NAME:` list of agents, or `everyone`",
     ("EdgesForm", "edges"): "list of `[SPEAKER, LISTENER]`",
     ("CaseText", "case"): "`$SETTING`",
     ("CaseText", "do"): "`VALUE:` list, each item [one of 4 values](#values-of-schedule)",
-    ("VaryText", "vary"): "`{SETTING: [VALUES]}`",
-    ("MatchText", "grow"): "`NAME` or `{NAME: [VALUES]}`",
+    ("MethodText", "grow"): "`NAME` or `{NAME: [VALUES]}`",
 }
 """How the values of a key are written, by form and key, if words that follow from the schema are hard to read."""
 
@@ -233,10 +232,8 @@ PAGES: Mapping[str, str] = {
     "DeferText": "language/confidence.md#hand-questions-on",
     "ExpectedText": "power.md",
     "FamilyText": "language.md#families",
-    "JudgeText": "metrics.md#judged-answers",
     "KnowledgeText": "knowledge.md",
     "LimitsText": "language.md#limits",
-    "MatchText": "language/controls.md#matched-budgets",
     "MethodText": "language.md#methods",
     "ModelText": "language.md#models-and-agents",
     "OptimiserText": "training.md",
@@ -247,8 +244,6 @@ PAGES: Mapping[str, str] = {
     "StoppingText": "language.md#stopping",
     "ToolText": "tools.md",
     "TrainText": "training.md",
-    "VaryText": "language.md#grids",
-    "WhatifText": "whatif.md",
     "protocol": "language/protocol.md",
     "spec": "language.md",
 }

@@ -27,7 +27,7 @@ agents: [{name: ann, model: weak}, {name: bob, model: weak}, {name: eve, model: 
 methods:
   talk: {protocol: multi-llm, rounds: 2}
 whatif:
-  talk: {without: [agent=eve]}
+  talk: [agent=eve]
 """
 
 
@@ -187,7 +187,7 @@ def test_the_report_tells_of_them_apart_from_results(here: Path, capsys: pytest.
 
 
 WORDS = SPEC.replace("{name: arithmetic, size: 5}", "{file: words.jsonl, kind: text, metric: f1}").replace(
-    "whatif:", "analysis: {metrics: [f1, judged, calls], judge: {model: wise}}\nwhatif:"
+    "whatif:", "analysis: {metrics: [f1, judged, calls], judge: wise}\nwhatif:"
 ).replace("replicates: 2", "replicates: 1")  # fmt: skip
 
 

@@ -35,9 +35,10 @@ methods:
   matched:           {protocol: self-consistency, budget: calls(sparse+mdm)}
 teams: {three: everyone, five: [qwen, qwen, llama, llama, mistral]}
 grid:
-  - {method: sparse+mdm, vary: {keep: [mean, median, {top: 1}, {drop_bottom: 1}]}}
-  - {method: sparse+mdm, vary: {recalibration: [none, {steps: [0.9, 0.7, 0.2]}, {steps: [0.9, 0.6, 0.3]}]}}
-  - {method: sparse+mdm, vary: {agents: [three, five], rounds: [1, 2, 3]}}
+  sparse+mdm:
+    - {keep: [mean, median, {top: 1}, {drop_bottom: 1}]}
+    - {recalibration: [none, {steps: [0.9, 0.7, 0.2]}, {steps: [0.9, 0.6, 0.3]}]}
+    - {agents: [three, five], rounds: [1, 2, 3]}
 analysis:
   metrics: [accuracy, input_tokens, consensus, dvc, cvr]
   families:
@@ -93,7 +94,7 @@ methods:
   madke-wiki: {extends: madke, pool: [wiki]}
   rag:        {protocol: rag, pool: [wiki, web], agents: [one]}
   mad:        {protocol: multi-llm, rounds: 3}
-analysis: {metrics: [f1, judged, co2, cons, output_tokens], judge: {model: cheap}}
+analysis: {metrics: [f1, judged, co2, cons, output_tokens], judge: cheap}
 hypotheses: [f1(madke) > f1(mad), co2(madke) > co2(mad)]
 """
 

@@ -102,7 +102,7 @@ agents: [{name: one, model: small}, {name: two, model: small}, {name: three, mod
 methods:
   vote: {protocol: voting}
   talk: {protocol: multi-llm, rounds: 1}
-analysis: {metrics: [accuracy], judge: {model: wise}}
+analysis: {metrics: [accuracy], judge: wise}
 hypotheses: [accuracy(talk) > accuracy(vote)]
 """
 WORDS = (
@@ -145,7 +145,7 @@ def test_a_judge_that_nobody_asks_for_judges_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("edits", "said"),
     [
-        ([(", judge: {model: wise}", "")], "answers are to be judged, and the spec names no judge"),
+        ([(", judge: wise", "")], "answers are to be judged, and the spec names no judge"),
         ([("{model: builtin/solver, skill: 0.9}", "{model: mistral/wise}")], "wise (mistral/wise) may cost money"),
     ],
 )

@@ -239,7 +239,7 @@ def test_nothing_is_rehearsed_for_claims_about_answers(spec: str) -> None:
 def test_claims_without_bounds_are_not_looked_at_early(spec: str, claim: str, told: str | None) -> None:
     """With max_tokens at every model the first of them is."""
     text = Path(spec).read_text().replace("calls(full) < calls(longer)", claim)
-    text = f"{text}stopping: {{fewest: 2, batch: 2}}\n"
+    text = f"{text}stopping: {{min_questions: 2, batch: 2}}\n"
     Path(spec).write_text(text)
     if told is None:
         assert compile_spec(spec).stopping is not None

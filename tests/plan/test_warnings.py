@@ -44,7 +44,7 @@ methods:
   matched: {protocol: self-consistency, budget: calls(full)}
 analysis: {families: {main: {compare: [vote, cot], to: matched}}}
 hypotheses: [accuracy(matched) > accuracy(vote)]
-stopping: {rule: racing, fewest: 20, batch: 20}
+stopping: {rule: racing, min_questions: 20, batch: 20}
 """
 
 

@@ -23,7 +23,7 @@ agents: [{name: one, model: small}, {name: two, model: small}]
 methods:
   vote: {protocol: voting}
   talk: {protocol: multi-llm, rounds: 1}
-analysis: {metrics: [f1, judged], judge: {model: wise}}
+analysis: {metrics: [f1, judged], judge: wise}
 limits: {connections: 3}
 """
 JUDGEMENTS = [Layout("results/judged").judgements("words", cell) for cell in ("vote", "talk")]

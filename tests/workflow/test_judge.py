@@ -26,7 +26,7 @@ methods:
   talk: {protocol: multi-llm, rounds: 1}
 analysis:
   metrics: [f1, judged]
-  judge: {model: wise}
+  judge: wise
   families: {main: {compare: [talk], to: vote}}
 hypotheses: [judged(talk) > judged(vote)]
 """

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator
 
 from cortexdsl.errors import InputError, nearest
-from cortexdsl.language.grammar.entries import StrictEntry, Text, invalid
+from cortexdsl.language.grammar.entries import Text, invalid
 
 KINDS = ("agent", "edge", "round", "step")
 FORMS = "write agent, edge, round or step for each in turn; agent=NAME, edge=SPEAKER:LISTENER, round=2, step=NAME"
@@ -69,30 +68,21 @@ def _left_out(value: Any) -> Any:
 
 
 def _listed(value: Any) -> Any:
+    if isinstance(value, dict) and "without" in value:
+        named = value["without"] if isinstance(value["without"], list) else [value["without"]]
+        raise invalid("a list of what is left out is needed", f"write [{', '.join(map(str, named))}]")
     return value if isinstance(value, list | tuple) else [value]
 
 
+def _something(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value:
+        raise invalid("nothing is left out", "write [agent]")
+    return value
+
+
 LeftOutText: TypeAlias = Annotated[Text, BeforeValidator(_left_out, json_schema_input_type=Text)]
-
-
-class WhatifText(StrictEntry):
-    """Counterfactuals of one cell: debates with something left out."""
-
-    example: ClassVar[str] = "{without: [agent, round=1]}"
-    hints: ClassVar[Mapping[str, str]] = {
-        "shapley": "Shapley values are no longer computed: remove the key, or write without: [agent]"
-    }
-
-    without: Annotated[
-        tuple[LeftOutText, ...], BeforeValidator(_listed, json_schema_input_type=LeftOutText | tuple[LeftOutText, ...])
-    ] = Field(
-        (),
-        description="Parts that are left out. agent=NAME leaves out this agent. The word agent alone leaves out each "
-        "agent in turn. edge, round and step work alike.",
-    )
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if not self.without:
-            raise invalid("nothing is left out", "write without: [agent]")
-        return self
+WithoutText: TypeAlias = Annotated[
+    tuple[LeftOutText, ...],
+    AfterValidator(_something),
+    BeforeValidator(_listed, json_schema_input_type=LeftOutText | tuple[LeftOutText, ...]),
+]

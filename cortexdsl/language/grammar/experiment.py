@@ -15,7 +15,7 @@ from cortexdsl.core import Correction, Limits
 from cortexdsl.core.metrics import BUDGETS
 from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.confidence import ConfidenceText, DebateConfidenceText, DeferText, PlaceboText
-from cortexdsl.language.grammar.counterfactuals import WhatifText
+from cortexdsl.language.grammar.counterfactuals import WithoutText
 from cortexdsl.language.grammar.entries import (
     Address,
     Flag,
@@ -178,20 +178,20 @@ AxesText: TypeAlias = Annotated[
     dict[Text, Annotated[tuple[Plain, ...], BeforeValidator(_values, json_schema_input_type=list[Plain])]],
     Field(min_length=1),
 ]
+GridsText: TypeAlias = Annotated[AxesText | Annotated[tuple[AxesText, ...], Field(min_length=1)], OneOf()]
 
 
-class VaryText(StrictEntry):
-    """One grid: each combination of the values is a cell."""
-
-    example: ClassVar[str] = "{method: NAME, vary: {AXIS: [VALUES]}}"
-
-    method: Name = Field(description="The method whose settings vary.")
-    vary: AxesText = Field(description="The values of each setting.")
+def _grid(value: Any) -> Any:
+    if isinstance(value, list):
+        raise invalid(
+            "a grid is a mapping of methods",
+            "write grid: {METHOD: {SETTING: [VALUES]}}, or with several grids of a method {METHOD: [{...}, {...}]}",
+        )
+    return value
 
 
 GridText: TypeAlias = Annotated[
-    dict[Name, AxesText] | tuple[VaryText, ...],
-    OneOf(),
+    dict[Name, GridsText], BeforeValidator(_grid, json_schema_input_type=dict[Name, GridsText])
 ]
 
 
@@ -216,10 +216,10 @@ class FamilyText(StrictEntry):
     correction: Correction | None = Field(None, description="How p-values are corrected. Default: as in analysis.")
 
 
-class JudgeText(StrictEntry):
-    """The model that judges free answers."""
-
-    model: Name = Field(description="The name of an entry of models.")
+def _judge(value: Any) -> Any:
+    if isinstance(value, dict) and "model" in value:
+        raise invalid("the judge is an entry of models", f"write judge: {value['model']}")
+    return value
 
 
 class AnalysisText(StrictEntry):
@@ -233,7 +233,9 @@ class AnalysisText(StrictEntry):
     )
     correction: Correction = Field("holm", description="How p-values of claims and families are corrected.")
     alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = Field(0.05, description="The significance level.")
-    judge: JudgeText | None = Field(None, description="The model that grades answers for the metric `judged`.")
+    judge: Annotated[Name, BeforeValidator(_judge, json_schema_input_type=Name)] | None = Field(
+        None, description="The entry of models that grades answers for the metric `judged`."
+    )
 
 
 class StoppingText(StrictEntry):
@@ -247,9 +249,8 @@ class StoppingText(StrictEntry):
         "decided.",
     )
     batch: Annotated[Whole, Field(ge=1)] = Field(50, description="The number of questions between two tests.")
-    fewest: Annotated[Whole, Field(ge=1)] = Field(50, description="The number of questions before the first test.")
-    alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] | None = Field(
-        None, description="The significance level. Default: as in analysis."
+    min_questions: Annotated[Whole, Field(ge=1)] = Field(
+        50, description="The number of questions before the first test."
     )
 
 
@@ -336,19 +337,22 @@ class SpecText(StrictEntry):
     methods: Annotated[dict[Name, MethodText], Field(min_length=1)] = Field(
         description="Methods to compare: protocols with settings, each with a name."
     )
-    grid: GridText = Field(
-        default_factory=dict,
-        description="For each method, the settings that vary, and their values. Each combination of values is a cell.",
+    grid: Annotated[dict[Name, GridsText], BeforeValidator(_grid, json_schema_input_type=dict[Name, GridsText])] = (
+        Field(
+            default_factory=dict,
+            description="For each method, the settings that vary, and their values. Each combination of values is a "
+            "cell. A list has several grids of the method.",
+        )
     )
     analysis: AnalysisText = Field(
         default_factory=lambda: AnalysisText.model_validate({}),
         description="Metrics, comparisons, and how p-values are corrected.",
     )
     hypotheses: tuple[Text, ...] = Field((), description="Claims to test, such as accuracy(a) > accuracy(b).")
-    whatif: dict[Text, WhatifText] = Field(
+    whatif: dict[Text, WithoutText] = Field(
         default_factory=dict,
-        description="What changes if an agent, an edge, a round or a step is left out of finished debates. NAME is the "
-        "cell of these debates.",
+        description="By cell, what is left out of its finished debates, to see what changes: agent=NAME leaves out "
+        "this agent, and the word agent alone each agent in turn. edge, round and step work alike.",
     )
     train: dict[Name, TrainText] = Field(
         default_factory=dict, description="Trainings from debates, by name. A model with trained: NAME uses the result."

@@ -117,13 +117,8 @@ def _grids(spec: Spec, method: str) -> Iterator[Node]:
     grid = spec.node.find(("grid",))
     if grid is None:
         return
-    if isinstance(grid.value, dict):
-        if method in grid.value:
-            yield grid.value[method]
-        return
-    for item in grid.value if isinstance(grid.value, list) else ():
-        if item.mapping()["method"].value == method:
-            yield item.mapping()["vary"]
+    if (axes := grid.mapping().get(method)) is not None:
+        yield from axes.value if isinstance(axes.value, list) else [axes]
 
 
 def unknown_axis(spec: Spec, mark: str, axis: str, protocol: Protocol) -> Problem | None:

@@ -29,8 +29,7 @@ def test_a_point_that_repeats_the_defaults_is_the_same_debate(tmp_path: Path) ->
 
 
 def test_a_list_of_grids(tmp_path: Path) -> None:
-    grids = ("{rounds: [1, 2]}", "{rounds: [2, 3], memory: [last]}")
-    text = "grid:\n" + "".join(f"  - {{method: full, vary: {grid}}}\n" for grid in grids)
+    text = "grid: {full: [{rounds: [1, 2]}, {rounds: [2, 3], memory: [last]}]}\n"
     names = [arm.name for arm in load_cells(tmp_path, SMALL + text)]
     assert names == [
         "sparse", "full", "full[rounds=1]", "full[rounds=2]", "full[rounds=2, memory=last]",

@@ -34,7 +34,7 @@ analysis:
     main: {compare: [high], to: low}
 hypotheses:
   - accuracy(high) > accuracy(low)
-stopping: {fewest: 20, batch: 15}
+stopping: {min_questions: 20, batch: 15}
 """
 CLAIM = "accuracy(high) > accuracy(low)"
 NULL = "accuracy(high) > accuracy(same)"
@@ -99,7 +99,7 @@ def test_a_large_difference_stops_early_an_edited_claim_looks_again_and_a_null_r
 
 
 RACING = (
-    SPEC.replace("{fewest: 20, batch: 15}", "{rule: racing, fewest: 20, batch: 20}")
+    SPEC.replace("{min_questions: 20, batch: 15}", "{rule: racing, min_questions: 20, batch: 20}")
     .replace("compare: [high], to: low", "compare: [low, same], to: high")
     .replace(f"  - {CLAIM}", f"  - {CLAIM}\n  - {NULL}")
 )
