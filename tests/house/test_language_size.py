@@ -5,11 +5,13 @@ from __future__ import annotations
 from benchmarks.house.language_size import fixed_values, places, places_of_protocols, unused
 
 NOT_YET_USED = {
+    "BallotForm.tie",
+    "VoteText.tie",
+    "DatasetText.examples",
     "ToolText.function",
     "ToolText.seconds",
     "AnalysisText.correction",
     "AnalysisText.alpha",
-    "BallotForm.fallback",
     "BatchSettingsText.requests",
     "BatchSettingsText.tokens",
     "BatchSettingsText.wait",
@@ -66,11 +68,10 @@ NOT_YET_USED = {
     "TrainText.opening",
     "TrainText.guide",
     "TurnFilterText.about",
-    "VoteText.fallback",
     "WeightedForm.weighted",
 }
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
-MOST = {"places": 276, "places of a protocol": 92, "keys": 209, "fixed values": 90}
+MOST = {"places": 278, "places of a protocol": 92, "keys": 210, "fixed values": 90}
 """A new word makes the language harder to learn, so it replaces another one, or is worth a larger number here."""
 
 
