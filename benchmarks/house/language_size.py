@@ -24,7 +24,8 @@ sys.path.insert(0, str(ROOT))
 from cortexdsl.expressions.names import NAMES  # noqa: E402
 from cortexdsl.language.grammar import schedule  # noqa: E402
 from cortexdsl.language.grammar.entries import FromCore, OneOf, StrictEntry, _Union, declared_words  # noqa: E402
-from cortexdsl.language.grammar.experiment import AnalysisText, MethodText, SpecText, json_schema  # noqa: E402
+from cortexdsl.language.grammar.experiment import AnalysisText, SpecText, json_schema  # noqa: E402
+from cortexdsl.language.grammar.methods import MethodText  # noqa: E402
 from cortexdsl.language.grammar.protocol import ProtocolText  # noqa: E402
 from cortexdsl.language.protocol.loader import BUILTIN_FOLDER  # noqa: E402
 from cortexdsl.language.reader import parse, read  # noqa: E402

@@ -11,8 +11,9 @@ from cortexdsl.claims.meaning import impossible_value
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import CLAIMED_METRICS, KNOWN_METRICS
 from cortexdsl.errors import Problem, SpecError, nearest
-from cortexdsl.language.grammar.entries import holds_secret
-from cortexdsl.language.grammar.experiment import CellsWord, SpecText, parse_budget
+from cortexdsl.language.grammar.addresses import holds_secret
+from cortexdsl.language.grammar.experiment import CellsWord, SpecText
+from cortexdsl.language.grammar.methods import parse_budget
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, Route, dotted
 

@@ -10,7 +10,7 @@ from tests.language.sheets import SMALL, place, problems
 
 MISTAKES = [  # what of the small spec is replaced ("": added at its end), by what; ^ marks the place that is told
     ("", "^titel: x", "unknown key titel", "did you mean title?"),
-    ("", "^rounds: 5", "unknown key rounds", "setting of a method"),
+    ("", "^rounds: 5", "unknown key rounds", "protocol: debate, rounds: 5"),
     ("", '^claims: ["accuracy(a) > accuracy(b)"]', "unknown key claims", "under `hypotheses`"),
     ("", "^seeds: [1, 2]", "unknown key seeds", "replicates: 5"),
     ("", "limits: {^cals: 5}", "unknown key limits.cals", "did you mean calls?"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -12,17 +10,13 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import TaggedUnionSchema
 
 from cortexdsl.core import Correction, Limits
-from cortexdsl.core.metrics import BUDGETS
-from cortexdsl.errors import nearest
-from cortexdsl.language.grammar.confidence import ConfidenceText, DebateConfidenceText, DeferText, PlaceboText
+from cortexdsl.language.grammar.addresses import Address
 from cortexdsl.language.grammar.counterfactuals import WithoutText
 from cortexdsl.language.grammar.entries import (
-    Address,
     Flag,
     Name,
     Number,
     OneOf,
-    Plain,
     Positive,
     Share,
     StrictEntry,
@@ -31,11 +25,11 @@ from cortexdsl.language.grammar.entries import (
     Whole,
     invalid,
 )
-from cortexdsl.language.grammar.protocol import ProtocolText, RoleText
+from cortexdsl.language.grammar.methods import GridText, MethodText
+from cortexdsl.language.grammar.protocol import ProtocolText
 from cortexdsl.language.grammar.questions import DatasetText, KnowledgeText
 from cortexdsl.language.grammar.speakers import AgentText, ModelText, ToolText
 from cortexdsl.language.grammar.spending import LimitsEntry
-from cortexdsl.language.grammar.steps import PromptText
 from cortexdsl.language.grammar.training import TrainText
 
 
@@ -59,140 +53,6 @@ class ServerText(StrictEntry):
     seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = Field(
         None, description="How many seconds to wait for the server. Default: 600 with a command, 10 without."
     )
-
-
-# ---------------------------------------------------------------- methods
-GrowText: TypeAlias = Annotated[
-    Text
-    | Annotated[
-        dict[Text, Annotated[tuple[Plain, ...], Field(min_length=2, max_length=100)]],
-        Field(min_length=1, max_length=1),
-    ],
-    OneOf(),
-]
-
-
-UNITS = ("tokens", *BUDGETS)
-"""The units of a matched budget."""
-
-
-def parse_budget(text: str) -> tuple[str, str]:
-    """Return the unit and the method of a budget such as `calls(full)`.
-
-    Raises
-    ------
-    PydanticCustomError
-        It is not written like this, or no unit is called so.
-    """
-    written = re.fullmatch(r"\s*(\w+)\s*\((.+)\)\s*", text)
-    if written is None:
-        raise invalid("this is not a budget", "write UNIT(METHOD), such as budget: calls(full)")
-    if written[1] not in UNITS:
-        raise invalid(f"{written[1]} is not a unit of budgets", nearest(written[1], UNITS))
-    return written[1], written[2].strip()
-
-
-def _budget(value: Any) -> Any:
-    if isinstance(value, dict) and len(value) == 1:
-        ((unit, method),) = value.items()
-        raise invalid("a budget is one text", f"write budget: {unit}({method})")
-    if isinstance(value, str):
-        parse_budget(value)
-    return value
-
-
-AgentsText: TypeAlias = Annotated[Name | Annotated[tuple[Name, ...], Field(min_length=1)], OneOf("[agent names]")]
-
-
-class MethodText(StrictEntry, extra="allow"):
-    """A protocol with settings (`protocol`), or a changed copy of another method (`extends`).
-
-    All keys that are not in the table are settings of the protocol.
-    """
-
-    example: ClassVar[str] = "{protocol: NAME}"
-
-    protocol: Text | None = Field(None, description="A protocol's name, or ./FILE.yaml in the folder of the spec.")
-    extends: Name | None = Field(None, description="The method that this one copies. The other keys change the copy.")
-    agents: AgentsText = Field(
-        "everyone", description="The agents that debate: a list of names, or the name of a team."
-    )
-    budget: Annotated[Text, BeforeValidator(_budget, json_schema_input_type=Text)] | None = Field(
-        None,
-        description="Spend on each question what another method spends: UNIT(METHOD), such as calls(full). Units are "
-        f"{', '.join(UNITS)}.",
-    )
-    grow: GrowText | None = Field(
-        None,
-        description="With a budget: the setting that is raised until the budget is spent: NAME, or {NAME: [VALUES]}. "
-        "Default: samples.",
-    )
-    roles: dict[Variable, RoleText] = Field(
-        default_factory=dict, description="For each role that you change: the agents or the model that have it."
-    )
-    prompts: dict[Variable, PromptText] = Field(
-        default_factory=dict, description="For each step that you change: its template."
-    )
-    confidence: ConfidenceText = Field("stated", description="How the confidence of an answer is measured.")
-    placebo: PlaceboText = Field(
-        "none",
-        description="A control: what debaters are shown instead of the words of others. Write one value for all "
-        "steps, or a value for each step.",
-    )
-    debate_confidence: DebateConfidenceText = Field(
-        "votes", description="How the confidence of the whole debate is computed."
-    )
-    defer: DeferText | None = Field(
-        None, description="Hand the question on to another method if the debate is not sure enough."
-    )
-
-    @model_validator(mode="after")
-    def _source(self) -> Self:
-        if (self.protocol is None) == (self.extends is None):
-            # All unknown keys are settings, so a misspelled `protocol` is not refused as an unknown key.
-            misspelled = self.protocol is None and difflib.get_close_matches(
-                "protocol", list(self.model_extra or {}), 1, 0.7
-            )
-            hint = f"; did you mean protocol instead of {misspelled[0]}?" if misspelled else ""
-            raise invalid(
-                "a method has either a protocol or extends another method",
-                f"write protocol: NAME or extends: METHOD{hint}",
-            )
-        if self.grow is not None and self.budget is None and self.extends is None:
-            raise invalid("grow spends a budget, and there is none", "write budget: calls(METHOD), or remove grow")
-        return self
-
-
-METHOD_WORDS = tuple(MethodText.model_fields)
-"""The words of a method besides settings; settings of protocols cannot have these names."""
-
-
-# ---------------------------------------------------------------- the grid
-def _values(value: Any) -> Any:
-    if isinstance(value, list) and not value:
-        raise invalid("an axis has no values", "list at least one")
-    return value
-
-
-AxesText: TypeAlias = Annotated[
-    dict[Text, Annotated[tuple[Plain, ...], BeforeValidator(_values, json_schema_input_type=list[Plain])]],
-    Field(min_length=1),
-]
-GridsText: TypeAlias = Annotated[AxesText | Annotated[tuple[AxesText, ...], Field(min_length=1)], OneOf()]
-
-
-def _grid(value: Any) -> Any:
-    if isinstance(value, list):
-        raise invalid(
-            "a grid is a mapping of methods",
-            "write grid: {METHOD: {SETTING: [VALUES]}}, or with several grids of a method {METHOD: [{...}, {...}]}",
-        )
-    return value
-
-
-GridText: TypeAlias = Annotated[
-    dict[Name, GridsText], BeforeValidator(_grid, json_schema_input_type=dict[Name, GridsText])
-]
 
 
 # ---------------------------------------------------------------- the analysis
@@ -294,12 +154,25 @@ def _one_seed(value: Any) -> Any:
     return value
 
 
+def _agents(value: Any) -> Any:
+    if isinstance(value, dict) and value and all(isinstance(model, str) for model in value.values()):
+        entries = ", ".join(f"{{name: {name}, model: {model}}}" for name, model in value.items())
+        raise invalid("agents are a list, so that they have an order", f"write [{entries}]")
+    if isinstance(value, int) or (isinstance(value, list) and value and all(isinstance(each, str) for each in value)):
+        raise invalid(
+            "agents are listed, each with a name and a model", "write agents: [{name: ann, model: NAME}, ...]"
+        )
+    return value
+
+
+_Agents: TypeAlias = Annotated[tuple[AgentText, ...], Field(min_length=1, max_length=1_000)]
+
+
 class SpecText(StrictEntry):
     """An experiment on debating language models."""
 
     hints: ClassVar[Mapping[str, str]] = {
         "protocol": "write methods: {NAME: {protocol: ...}}",
-        "rounds": "rounds is a setting of a method: methods: {NAME: {protocol: ..., rounds: 5}}",
         "claims": "claims are listed under `hypotheses`",
         "claim": "claims are listed under `hypotheses`",
         "seeds": "one seed, and how often each question is debated: seed: 1 and replicates: 5",
@@ -324,7 +197,7 @@ class SpecText(StrictEntry):
     models: Annotated[dict[Name, ModelText], Field(min_length=1)] = Field(
         description="Models, each with the name that agents use."
     )
-    agents: Annotated[tuple[AgentText, ...], Field(min_length=1, max_length=1_000)] = Field(
+    agents: Annotated[_Agents, BeforeValidator(_agents, json_schema_input_type=_Agents)] = Field(
         description="The agents, each with a model."
     )
     teams: dict[
@@ -337,12 +210,10 @@ class SpecText(StrictEntry):
     methods: Annotated[dict[Name, MethodText], Field(min_length=1)] = Field(
         description="Methods to compare: protocols with settings, each with a name."
     )
-    grid: Annotated[dict[Name, GridsText], BeforeValidator(_grid, json_schema_input_type=dict[Name, GridsText])] = (
-        Field(
-            default_factory=dict,
-            description="For each method, the settings that vary, and their values. Each combination of values is a "
-            "cell. A list has several grids of the method.",
-        )
+    grid: GridText = Field(
+        default_factory=dict,
+        description="For each method, the settings that vary, and their values. Each combination of values is a "
+        "cell. A list has several grids of the method.",
     )
     analysis: AnalysisText = Field(
         default_factory=lambda: AnalysisText.model_validate({}),

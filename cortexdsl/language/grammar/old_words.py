@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cortexdsl.expressions.spellings import from_record
+from cortexdsl.language.grammar.guesses import GUESSES
 
 
 def _budget(match: Any) -> str:
@@ -58,11 +59,11 @@ _EXPRESSIONS = ("weight", "where", "until", "unless", "if", "vote")
 
 
 def key_remedy(place: str, key: object, value: Any) -> str:
-    """Return the line to write instead of an old key with its value, or nothing for any other key.
+    """Return the line to write instead of an old or guessed key with its value, or nothing for any other key.
 
     Old values and names of expressions in the value are replaced in the line, too.
     """
-    line = KEYS.get(place, {}).get(str(key), "")
+    line = KEYS.get(place, {}).get(str(key)) or GUESSES.get(place, {}).get(str(key), "")
     if callable(line):
         return f"write {line(value)}"
     return f"write {line.replace('{}', _flow(_renewed(line.partition(':')[0], value)))}" if line else ""

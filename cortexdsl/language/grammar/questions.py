@@ -8,19 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cortexdsl.language.grammar.entries import (
-    Address,
-    Flag,
-    HubId,
-    KeyName,
-    Name,
-    OneOf,
-    Place,
-    StrictEntry,
-    Text,
-    Whole,
-    invalid,
-)
+from cortexdsl.language.grammar.addresses import Address, KeyName, Place
+from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, StrictEntry, Text, Whole, invalid
 from cortexdsl.tasks.retrieval.sources import KEYS, Retriever
 
 

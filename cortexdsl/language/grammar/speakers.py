@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
+from cortexdsl.language.grammar.addresses import KeyName, address
 from cortexdsl.language.grammar.entries import (
     Duration,
     Flag,
-    KeyName,
     Name,
     Number,
     Plain,
@@ -20,7 +20,6 @@ from cortexdsl.language.grammar.entries import (
     Text,
     Variable,
     Whole,
-    address,
     invalid,
 )
 from cortexdsl.language.grammar.spending import BatchEntry, PriceText, RateText

@@ -7,18 +7,8 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from cortexdsl.language.grammar.entries import (
-    Flag,
-    Name,
-    Place,
-    Share,
-    StrictEntry,
-    Template,
-    Text,
-    Variable,
-    Whole,
-    invalid,
-)
+from cortexdsl.language.grammar.addresses import Place
+from cortexdsl.language.grammar.entries import Flag, Name, Share, StrictEntry, Template, Text, Variable, Whole, invalid
 from cortexdsl.language.grammar.questions import Texts
 
 Size: TypeAlias = Annotated[Whole, Field(ge=1, le=100_000_000)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from cortexdsl.core import GrowthStep, Match, Method
 from cortexdsl.errors import SpecError
-from cortexdsl.language.grammar.experiment import parse_budget
+from cortexdsl.language.grammar.methods import parse_budget
 from cortexdsl.language.methods.grid import unknown_axis
 from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.nodes import Node, refuse

@@ -12,8 +12,8 @@ from cortexdsl.engine.methods import scheduled_steps
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.entries import core_value, number
-from cortexdsl.language.grammar.experiment import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.hears import topology
+from cortexdsl.language.grammar.methods import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
 from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText, choice_of

@@ -21,7 +21,7 @@ from cortexdsl.core import (
 from cortexdsl.engine.methods import debating_roles, scheduled_choices, with_each_model
 from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.confidence import SAMPLES, ConsistencyForm, VerifierForm
-from cortexdsl.language.grammar.experiment import MethodText
+from cortexdsl.language.grammar.methods import MethodText
 from cortexdsl.language.grammar.protocol import ModelForm, ModelOfForm, ToolForm
 from cortexdsl.language.grammar.steps import ELSE, SayForm, VariantsForm
 from cortexdsl.language.nodes import Node, Route, dotted, refuse

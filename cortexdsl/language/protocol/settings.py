@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import get_args
 
-from cortexdsl.errors import Problem, SpecError, nearest
+from cortexdsl.errors import Problem, SpecError
 from cortexdsl.expressions import evaluation
 from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, dotted, refuse, shown
@@ -139,8 +140,8 @@ class Substitution:
             return value
         if value.value in self.topologies:
             return self.apply(self.topologies[value.value], route)
-        if value.value not in _WORDS:
-            remedy = f"{nearest(value.value, [*_WORDS, *self.topologies])}; or a mapping such as {{ring: 1}}"
+        if value.value not in _WORDS and (near := get_close_matches(value.value, self.topologies, 1)):
+            remedy = f"did you mean {near[0]}? allowed: {', '.join([*_WORDS, *self.topologies])}, or a mapping"
             refuse(value.mark, f"{self.called(route)} is {shown(value.value)}", remedy)
         return value
 

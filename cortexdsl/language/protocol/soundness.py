@@ -8,8 +8,8 @@ from cortexdsl.core import AUDIBLE
 from cortexdsl.errors import nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import OF_STEPS, VARS
-from cortexdsl.language.grammar.experiment import METHOD_WORDS
 from cortexdsl.language.grammar.hears import GroupsForm, RoleForm, SparseForm
+from cortexdsl.language.grammar.methods import METHOD_WORDS
 from cortexdsl.language.grammar.protocol import LastForm, ProtocolText
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText

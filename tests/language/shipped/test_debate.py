@@ -110,4 +110,4 @@ def test_a_topology_that_does_not_exist_is_named_with_those_that_do() -> None:
     (problem,) = caught.value.problems
     assert problem.where == "tried.yaml:1:12"
     assert problem.what == "methods.tried.topology is 'truts'"
-    assert problem.remedy.startswith("did you mean trust? allowed: nobody, everyone, self, trust; or a mapping")
+    assert problem.remedy.startswith("did you mean trust? allowed: nobody, everyone, self, trust, or a mapping")

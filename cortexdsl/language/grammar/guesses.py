@@ -1,0 +1,57 @@
+"""Keys of other tools that people try, and what to write here instead. None of them is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_ROUNDS = ("n_rounds", "num_rounds", "max_rounds", "turns", "max_turns")
+_AGENTS = ("n_agents", "num_agents", "agent_count", "number_of_agents")
+_DECISIONS = ("aggregate", "aggregator", "aggregation", "vote", "voting", "decision")
+_GRAPHS = ("graph", "topology", "listens", "listens_to", "communication", "connections", "neighbors")
+_PROMPTS = ("prompt_template", "template", "instructions", "system_prompt", "system")
+_SAMPLING = ("temperature", "top_p", "max_tokens")
+
+GUESSES: Mapping[str, Mapping[str, str]] = {
+    "SpecText": {
+        **dict.fromkeys(("rounds", *_ROUNDS), "methods: {NAME: {protocol: debate, rounds: {}}}"),
+        **dict.fromkeys(_AGENTS, "agents: [{name: ann, model: NAME}, ...], one entry for each agent"),
+        **dict.fromkeys((*_DECISIONS, "decide"), "methods: {NAME: {protocol: debate, decide: {}}}"),
+        **dict.fromkeys(("graph", "topology"), "methods: {NAME: {protocol: debate, topology: {}}}"),
+        **dict.fromkeys(("model", "llm"), "models: {NAME: {model: {}}}, and NAME in the entry of each agent"),
+        "provider": "models: {NAME: {model: {}/MODEL}}",
+        **{key: f"models: {{NAME: {{{key}: {{}}}}}}" for key in _SAMPLING},
+        "judge": "analysis: {judge: {}} if it grades answers, or methods: {NAME: {protocol: mad-judge}} if it debates",
+    },
+    "ModelText": {
+        **dict.fromkeys(("llm", "name", "model_name", "engine"), "model: {}"),
+        "provider": "it before the name of the model: model: {}/NAME",
+    },
+    "AgentText": {
+        "llm": "model: {}",
+        "provider": "it in an entry of models, and name that entry: model: NAME",
+        **dict.fromkeys((*_PROMPTS, "prompt", "description", "backstory"), "persona: {}"),
+        "role": "roles: {{}: [NAME]} in a method, or under roles of a protocol of your own",
+    },
+    "ProtocolText": {
+        **dict.fromkeys(_DECISIONS, "decide: {}"),
+        **dict.fromkeys(("rounds", *_ROUNDS), "schedule: [answer, {repeat: {}, do: [revise]}]"),
+        **dict.fromkeys(("agents", "debaters"), "roles: {debater: {}}"),
+        **dict.fromkeys(_GRAPHS, "hears: {} in a step"),
+    },
+    "LoopText": {"when": "until: and the opposite condition"},
+    "StepText": {
+        **dict.fromkeys(_GRAPHS, "hears: {}"),
+        **dict.fromkeys(_PROMPTS, "prompt: {}"),
+        **dict.fromkeys(("n", "num_samples", "n_samples"), "samples: {}"),
+        **dict.fromkeys(("llm", "provider"), "model: NAME, the name of an entry of models"),
+    },
+    "setting": {
+        **dict.fromkeys(_ROUNDS, "rounds: {}"),
+        **dict.fromkeys(_AGENTS, "agents: [NAMES], the agents that debate"),
+        **dict.fromkeys(_DECISIONS, "protocol: debate, decide: {}; other protocols decide as their papers do"),
+        **dict.fromkeys(("llm", "model", "provider"), "it in an entry of models, which agents name"),
+        **dict.fromkeys(_GRAPHS, "protocol: debate, topology: {}; other protocols have the graphs of their papers"),
+        **dict.fromkeys(_PROMPTS, "prompts: {STEP: FILE}"),
+    },
+}
+"""By place, as in `old_words.KEYS`: keys, each with the line to write, in which `{}` stands for the value."""

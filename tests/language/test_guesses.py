@@ -1,0 +1,85 @@
+"""What people write because other tools call it so is refused in one sentence, with its place and the line to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.language.grammar import experiment, protocol, schedule, speakers, steps
+from cortexdsl.language.grammar.guesses import GUESSES
+from tests.language.sheets import problems
+
+SPEC = """\
+dataset: {name: arithmetic, size: 5}
+models:
+  m: {model: builtin/solver}
+agents:
+  - {name: ann, model: m}
+  - {name: bob, model: m}
+protocols:
+  own:
+    steps:
+      answer: {role: debater, prompt: common/answer.j2}
+      revise: {role: debater, hears: everyone, prompt: multi-llm/revise.j2}
+    schedule: [answer, {repeat: 2, until: consensus, do: [revise]}]
+    decide: majority
+methods:
+  debate: {protocol: debate}
+  own: {protocol: own}
+"""
+AGENTS = "  - {name: ann, model: m}\n  - {name: bob, model: m}\n"
+
+# what is replaced, by what (^ where the message points to), what is wrong, what to write
+GUESSED = [
+    ("until: consensus", "^while: not consensus", "unknown key protocols.own.schedule[2].while", "write "),
+    ("until: consensus", "^when: not consensus", "unknown key protocols.own.schedule[2].when", "write "),
+    ("protocol: debate", "protocol: debate, ^n_rounds: 3", "debate has no setting n_rounds", "write rounds: 3"),
+    ("protocol: debate", "protocol: debate, ^max_rounds: 3", "debate has no setting max_rounds", "write rounds: 3"),
+    ("protocol: debate", "protocol: debate, ^num_agents: 3", "no setting num_agents", "write agents: [NAMES]"),
+    ("protocol: debate", "protocol: debate, agents: ^3", "agents are named, not counted", "write agents: [NAMES]"),
+    ("protocol: debate", "protocol: debate, ^aggregator: majority", "no setting aggregator", "decide: majority"),
+    ("protocol: debate", "protocol: debate, ^graph: {ring: 1}", "no setting graph", "write topology: {ring: 1}"),
+    ("protocol: debate", "protocol: debate, topology: ^ring", "ring needs a value", "write {ring: k}"),
+    ("protocol: own", "protocol: own, ^graph: {ring: 1}", "no setting graph", "write topology: {ring: 1}"),
+    ("decide: majority", "^aggregate: majority", "unknown key protocols.own.aggregate", "write decide: majority"),
+    ("decide: majority", "^vote: majority", "unknown key protocols.own.vote", "write decide: majority"),
+    ("hears: everyone", "^topology: everyone", "steps.revise.topology", "write hears: everyone"),
+    ("prompt: common/answer.j2", "^prompt_template: a.j2", "answer.prompt_template", "write prompt: a.j2"),
+    ("{model: builtin/solver}", "{^provider: openai, model: gpt}", "models.m.provider", "model: openai/NAME"),
+    ("{model: builtin/solver}", "{^llm: openai/gpt}", "unknown key models.m.llm", "write model: openai/gpt"),
+    ("{name: ann, model: m}", "{name: ann, ^llm: m}", "unknown key agents[1].llm", "write model: m"),
+    ("{name: ann, model: m}", "{name: ann, model: m, ^system_prompt: hi}", "system_prompt", "write persona: hi"),
+    ("{name: arithmetic, size: 5}", "^gsm8k", "dataset is 'gsm8k'", "write {name: gsm8k, size: 100}"),
+    (f"agents:\n{AGENTS}", "agents: ^5\n", "agents are listed, each with a name", "[{name: ann, model: NAME}, ...]"),
+    (f"agents:\n{AGENTS}", "agents: ^[ann, bob]\n", "agents are listed, each with", "[{name: ann, model: NAME}"),
+    (f"agents:\n{AGENTS}", "agents: ^{ann: m}\n", "agents are a list", "write [{name: ann, model: m}]"),
+    ("methods:\n", "^metrics: [accuracy]\nmethods:\n", "unknown key metrics", "write analysis: {metrics: [...]}"),
+    ("methods:\n", "^num_agents: 5\nmethods:\n", "unknown key num_agents", "one entry for each agent"),
+    ("methods:\n", "^rounds: 5\nmethods:\n", "unknown key rounds", "methods: {NAME: {protocol: debate, rounds: 5}}"),
+    ("methods:\n", "^temperature: 0.7\nmethods:\n", "unknown key temperature", "models: {NAME: {temperature: 0.7}}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "what", "remedy"), GUESSED)
+def test_a_guess_is_answered_in_one_sentence(old: str, new: str, what: str, remedy: str, tmp_path: Path) -> None:
+    assert old in SPEC
+    text = SPEC.replace(old, new, 1)
+    before = text[: text.index("^")]
+    place = f"spec.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+    (told,) = problems(tmp_path, text.replace("^", ""))
+    assert told.where.endswith(place)
+    assert what in told.what
+    assert remedy in told.remedy
+
+
+def test_no_guess_is_a_word_of_the_language() -> None:
+    """A word that exists is never answered as a guess, so the table must not hold it."""
+    forms = {
+        name: form
+        for module in (experiment, protocol, schedule, speakers, steps)
+        for name, form in vars(module).items()
+    }
+    for place, guesses in GUESSES.items():
+        if place != "setting":
+            assert not {*guesses} & {info.alias or name for name, info in forms[place].model_fields.items()}, place
