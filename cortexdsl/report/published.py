@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from cortexdsl.language.grammar.old_words import renewed_settings
 from cortexdsl.claims.cells import TEAM_AXES
+from cortexdsl.language.grammar.old_words import renewed_settings
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import estimate
 from cortexdsl.report.data import ReportData

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 _ROUNDS = ("n_rounds", "num_rounds", "max_rounds", "turns", "max_turns")
 _AGENTS = ("n_agents", "num_agents", "agent_count", "number_of_agents")
-_DECISIONS = ("aggregate", "aggregator", "aggregation", "vote", "voting", "decision")
+_DECISIONS = ("aggregate", "aggregator", "aggregation", "vote", "decision")
 _GRAPHS = ("graph", "topology", "listens", "listens_to", "communication", "connections", "neighbors")
 _PROMPTS = ("prompt_template", "template", "instructions", "system_prompt", "system")
 _SAMPLING = ("temperature", "top_p", "max_tokens")

@@ -82,7 +82,7 @@ def value_remedy(route: Sequence[object], value: Any) -> str:
 
 def renewed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a method with the words of today, as results of earlier versions state them."""
-    lines = {name: KEYS["setting"].get(name, name).partition(":")[0] for name in settings}
+    lines = {name: str(KEYS["setting"].get(name, name)).partition(":")[0] for name in settings}
     return {lines[name]: _renewed(lines[name], value) for name, value in settings.items()}
 
 

@@ -36,7 +36,7 @@ def spec_of(drawn: list[dict[str, Any]]) -> dict[str, Any]:
         "protocols": dict(zip(names, drawn, strict=True)),
         "methods": {"vote": {"protocol": "voting"}, **{name: {"protocol": name} for name in names}},
         "analysis": {"families": {"all": {"compare": names, "to": "vote"}}},
-        "whatif": {name: {"without": ["agent=dee"]} for name in names[:1]},
+        "whatif": {name: ["agent=dee"] for name in names[:1]},
     }
 
 
