@@ -341,26 +341,12 @@ def _groups(design: Design, setting: ClaimSetting) -> list[tuple[str, Design, Cl
             (
                 f"wording {' and '.join(dict.fromkeys(names))}",
                 design,
-                replace(here, table=_of_replicates(here.table, own)),
+                replace(here, table=here.table.of_replicates(own)),
             )
             for names, own in groups.items()
         ]
     codes = np.unique(setting.table.replicate).tolist()
     return [
-        (f"replicate {k + 1}", design, replace(here, table=_of_replicates(setting.table, [code])))
+        (f"replicate {k + 1}", design, replace(here, table=setting.table.of_replicates([code])))
         for k, code in enumerate(codes)
     ]
-
-
-def _of_replicates(table: ScoreTable, replicates: Sequence[int]) -> ScoreTable:
-    """Return the rows of some replicates (codes)."""
-    rows = np.isin(table.replicate, replicates)
-    return replace(
-        table,
-        frame=table.frame[rows].reset_index(drop=True),
-        dataset=table.dataset[rows],
-        cell=table.cell[rows],
-        replicate=table.replicate[rows],
-        question=table.question[rows],
-        unparsed=table.unparsed[rows],
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -181,8 +181,7 @@ def plan_power(
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
     level = alpha if correction == "none" else alpha / max(len(parsed), 1)
     run = _PlannedRun(questions, replicates, expected, level, runs, seed)
-    rows = [_row(design_of(claim, arms), run) for claim in parsed]
-    return pd.DataFrame(rows, columns=list(POWER_COLUMNS))
+    return pd.DataFrame([_row(design_of(claim, arms), run) for claim in parsed], columns=list(POWER_COLUMNS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +196,7 @@ class _PlannedRun:
     seed: int
 
 
-def _row(design: Design, run: _PlannedRun) -> tuple[object, ...]:
+def _row(design: Design, run: _PlannedRun) -> dict[str, Any]:
     questions, expected = run.questions, run.expected
     if isinstance(design.claim, Front):
         run = replace(run, alpha=run.alpha / len(design.claim.metrics))
@@ -205,14 +204,13 @@ def _row(design: Design, run: _PlannedRun) -> tuple[object, ...]:
     else:
         each = design.parts if isinstance(design.claim, All) else [design]
     results = [_alone(part, run if len(each) == 1 else replace(run, runs=0)) for part in each]
-    named = [dict(zip(POWER_COLUMNS, row, strict=True)) for row, _ in results]
-    hardest = min(named, key=lambda row: np.nan_to_num(float(str(row["power"])), nan=-1.0))
+    hardest = min((row for row, _ in results), key=_known_power)
     parts = [part for _, parts in results for part in parts]
     row = hardest | {"claim": design.claim.text}
     if len(each) > 1:
-        row["note"] = joined(f"its hardest part is {hardest['claim']}", str(hardest["note"]))
+        row["note"] = joined(f"its hardest part is {hardest['claim']}", hardest["note"])
     if len(parts) == 1 or any(not own for _, own in results):
-        return tuple(row.values())
+        return row
     total = sum(n for name, n in questions.items() if any(_includes(part.claim, name) for part in each))
     correlation = correlation_of([part.direction for part in parts], expected.earlier)
 
@@ -221,12 +219,11 @@ def _row(design: Design, run: _PlannedRun) -> tuple[object, ...]:
 
     reached = power(1.0)
     needed = _needed(lambda count: power(count / total) - expected.power)
-    note = joined(f"power is that of all {len(parts)} contrasts at once, the rest that of one", str(row["note"]))
+    note = joined(f"power is that of all {len(parts)} contrasts at once, the rest that of one", row["note"])
     fixed_questions = all(part.claim.fixed_questions for part in each)
     row |= _further(needed, total, run.replicates, fixed_questions=fixed_questions)
     row |= {"questions": total, "power": reached, "answerable": bool(reached >= expected.power)}
-    row |= {"note": note, "simulated": np.nan, "simulated_low": np.nan, "simulated_high": np.nan}
-    return tuple(row.values())
+    return row | {"note": note} | dict.fromkeys(("simulated", "simulated_low", "simulated_high"), np.nan)
 
 
 def _further(needed: float, questions: float, replicates: int, *, fixed_questions: bool) -> dict[str, float]:
@@ -242,59 +239,58 @@ def _further(needed: float, questions: float, replicates: int, *, fixed_question
 
 def _easiest(parts: Sequence[Design], run: _PlannedRun) -> Design:
     """Return the part that is shown most easily, if one of the parts must hold."""
+    return max(parts, key=lambda part: _known_power(_alone(part, run)[0]))
 
-    def power(part: Design) -> float:
-        row, _ = _alone(part, run)
-        return float(np.nan_to_num(float(str(dict(zip(POWER_COLUMNS, row, strict=True))["power"])), nan=-1.0))
 
-    return max(parts, key=power)
+def _known_power(row: Mapping[str, Any]) -> float:
+    """Return the power of a row; below all others if it is not known."""
+    return -1.0 if np.isnan(row["power"]) else float(row["power"])
 
 
 def _includes(claim: Claim, dataset: str) -> bool:
     return claim.dataset in (None, EVERY, NONE, dataset)
 
 
-def _alone(design: Design, run: _PlannedRun) -> tuple[tuple[object, ...], list[Part]]:
+def _alone(design: Design, run: _PlannedRun) -> tuple[dict[str, Any], list[Part]]:
     """Return the row of a claim without parts as for one contrast, and its contrasts if their power is known."""
     questions, replicates, expected, alpha = run.questions, run.replicates, run.expected, run.alpha
-    claim, nan = design.claim, float("nan")
+    claim = design.claim
     sizes = [n for name, n in questions.items() if _includes(claim, name)]
     if not sizes:
         raise InputError(f"the claim {claim.text!r}: no dataset {claim.dataset!r}; there are {', '.join(questions)}")
     effective = min(sizes) if claim.dataset in (EVERY, NONE) else round(len(sizes) ** 2 / sum(1 / n for n in sizes))
-    total, head = sum(sizes), (claim.text, sum(sizes), replicates, alpha)
-    basis = basis_of(design, replicates, expected)
+    total, basis = sum(sizes), basis_of(design, replicates, expected)
+    row: dict[str, Any] = dict.fromkeys(POWER_COLUMNS, float("nan"))
+    row |= {"claim": claim.text, "questions": total, "replicates": replicates, "alpha": alpha, "answerable": None}
     if basis is None:
-        return (*head, "none", nan, nan, nan, nan, nan, nan, nan, nan, None, missing_knowledge(design), nan), []
+        return row | {"basis": "none", "note": missing_knowledge(design)}, []
 
     def power(distance: float, count: int) -> float:
         return _power(design, basis, distance, count, replicates, alpha)
 
     detectable = _smallest(lambda distance: power(distance, effective) - expected.power, basis, design)
     distance = _distance(design, basis.expected)
-    note = ""
+    row |= {"basis": basis.text, "deviation": basis.deviation, "detectable": detectable, "note": ""}
     if claim.over is not None:
-        note = f"power is that for the {claim.over} of this plan: what {claim.over} differ by comes on top"
+        row["note"] = f"power is that for the {claim.over} of this plan: what {claim.over} differ by comes on top"
     if np.isnan(distance):
-        return (*head, basis.text, basis.deviation, detectable, nan, nan, nan, nan, nan, nan, None, note, nan), []
+        return row, []
+    row["expected"] = basis.expected
     if distance <= 0:
-        note = joined("expected not to hold", note)
-        known = (basis.text, basis.deviation, detectable, basis.expected)
-        return (*head, *known, 0.0, nan, nan, nan, nan, False, note, nan), []
+        note = joined("expected not to hold", row["note"])
+        return row | {"power": 0.0, "answerable": False, "note": note}, []
     reached = power(distance, effective)
     parts = [
         Part(lambda factor: power(distance, max(1, round(factor * effective))), direction)
         for direction in directions_of(design, list(questions))
     ]
-    checked = (nan, nan, nan)
     if run.runs and len(parts) == 1 and basis.truth is not None:
         options = {"alpha": alpha, "null": design.null, "sign": design.sign, "runs": run.runs, "seed": run.seed}
         checked = simulated_power(basis.truth, effective, replicates, margin=design.margin, **options)  # type: ignore[arg-type]
+        row |= zip(("simulated", "simulated_low", "simulated_high"), checked, strict=True)
     needed = _needed(lambda count: power(distance, count) - expected.power)
-    further = _further(np.ceil(needed * total / effective), total, replicates, fixed_questions=claim.fixed_questions)
-    numbers = (basis.expected, reached, *checked, further["needed"])
-    row = (*head, basis.text, basis.deviation, detectable, *numbers, bool(reached >= expected.power), note)
-    return (*row, further["replicates_needed"]), parts
+    row |= _further(np.ceil(needed * total / effective), total, replicates, fixed_questions=claim.fixed_questions)
+    return row | {"power": reached, "answerable": bool(reached >= expected.power)}, parts
 
 
 def _power(design: Design, basis: Basis, distance: float, count: int, replicates: int, alpha: float) -> float:

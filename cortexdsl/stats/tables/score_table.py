@@ -241,15 +241,24 @@ class ScoreTable:
         """
         inside, most = self.question < ends[self.dataset, self.cell], ends.max(axis=1).tolist()
         return replace(
-            self,
-            frame=self.frame[inside].reset_index(drop=True),
-            dataset=self.dataset[inside],
-            cell=self.cell[inside],
-            replicate=self.replicate[inside],
-            question=self.question[inside],
+            self._where(inside),
             questions=tuple(ids[:end] for ids, end in zip(self.questions, most, strict=True)),
             clusters=tuple(codes[:end] for codes, end in zip(self.clusters, most, strict=True)),
-            unparsed=self.unparsed[inside],
+        )
+
+    def of_replicates(self, replicates: Sequence[int]) -> ScoreTable:
+        """Return the rows of some replicates (codes)."""
+        return self._where(np.isin(self.replicate, replicates))
+
+    def _where(self, rows: Bools) -> ScoreTable:
+        return replace(
+            self,
+            frame=self.frame[rows].reset_index(drop=True),
+            dataset=self.dataset[rows],
+            cell=self.cell[rows],
+            replicate=self.replicate[rows],
+            question=self.question[rows],
+            unparsed=self.unparsed[rows],
         )
 
 
