@@ -70,7 +70,7 @@ def main() -> None:
     truth = strong.mean() - weak.mean()
     earlier = score_table(experiment(np.random.default_rng(0), strong, weak, QUESTIONS))
     expected = Expectation(differences={CLAIMS[0]: float(truth)}, earlier=earlier)
-    plan = plan_power(CLAIMS[:1], cells_of(["a", "b"]), {"d": 100}, REPLICATES, expected, runs=0).iloc[0]
+    plan = plan_power(CLAIMS[:1], cells_of(["a", "b"]), {"d": 100}, REPLICATES, expected).iloc[0]
     size = int(plan["needed"])
     print(f"skills {SKILLS[0]} and {SKILLS[1]}: accuracies {weak.mean():.3f} and {strong.mean():.3f}; ", end="")
     many = draw(np.random.default_rng(1), strong, weak, 500_000)

@@ -232,13 +232,9 @@ def _row(name: str, estimate: CostEstimate) -> tuple[str, ...]:
 
 def add_power_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
-    from cortexdsl.stats.planning.power import RUNS  # late, as everything of statistics in this module
-
     parser.add("spec", "the spec")
     line = "results of an earlier run of the same cells: the folder, or its scores.csv"
     parser.add("--earlier", line, type=Path, metavar="SCORES")
-    line = f"the number of simulated experiments per claim (default: {RUNS})"
-    parser.add("--simulate", line, type=int, default=RUNS, metavar="N")
     parser.add("--json", "print JSON: one claim per line", **FLAG)
 
 
@@ -249,7 +245,7 @@ def run_power(args: argparse.Namespace) -> int:
         raise InputError(f"{plan.spec_path}: there are no hypotheses, so there is nothing to plan for")
     expected = expectations(plan)
     earlier = _earlier(args.earlier) if args.earlier else None
-    power = planned_power(plan, expected, max(args.simulate, 0), earlier)
+    power = planned_power(plan, expected, earlier)
     if args.json:
         sys.stdout.write(power.to_json(orient="records", lines=True))
     else:
@@ -352,9 +348,6 @@ def _sentences(row: dict[str, object], power: float) -> str:
     if number["power"] == number["power"]:
         expected = f"If the truth is {_truth(number['expected'], claim)}, the claim is supported with a probability of "
         sentences.append(f"{expected}{number['power']:.0%}.")
-    if number["simulated"] == number["simulated"]:
-        low, high = number["simulated_low"], number["simulated_high"]
-        sentences.append(f"Simulated experiments agree to {number['simulated']:.0%} ({low:.0%} to {high:.0%}).")
     return " ".join(sentences)
 
 

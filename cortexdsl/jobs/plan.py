@@ -42,7 +42,7 @@ def refuse_unanswerable(plan: Plan) -> None:
     """
     expected = expectations(plan)
     if expected.refuse and plan.hypotheses:
-        check_answerable(plan, expected, planned_power(plan, expected, runs=0))
+        check_answerable(plan, expected, planned_power(plan, expected))
 
 
 def expectations(plan: Plan) -> ExpectedText:
@@ -50,15 +50,13 @@ def expectations(plan: Plan) -> ExpectedText:
     return load_spec(plan.spec_path).text.expected or ExpectedText.model_validate({})
 
 
-def planned_power(plan: Plan, expected: ExpectedText, runs: int, earlier: ScoreTable | None = None) -> pd.DataFrame:
+def planned_power(plan: Plan, expected: ExpectedText, earlier: ScoreTable | None = None) -> pd.DataFrame:
     """Return what a plan can detect: one row for each claim.
 
     Parameters
     ----------
     plan : Plan
     expected : ExpectedText
-    runs : int
-        Simulated experiments for each claim; 0 simulates none.
     earlier : ScoreTable or None
         Scores of an earlier run, from which spread and correlation are taken.
     """
@@ -81,8 +79,6 @@ def planned_power(plan: Plan, expected: ExpectedText, runs: int, earlier: ScoreT
         ),
         alpha=plan.analysis.get("alpha", 0.05),
         correction=plan.analysis.get("correction", "holm"),
-        runs=runs,
-        seed=plan.seed,
     )
 
 

@@ -114,7 +114,7 @@ def test_one_of_several_counts_their_number_in_favour() -> None:
 def test_the_power_is_that_of_the_easiest_metric_against_each_rival() -> None:
     """With the earlier results as truth, tokens tell a from b, and accuracy tells it from c."""
     known = table(a=(0.6, 100), b=(0.6, 200), c=(0.2, 50))
-    plan = plan_power([CLAIM], cells_of("abc"), {"data": 200}, 1, Expectation(earlier=known), runs=0)
+    plan = plan_power([CLAIM], cells_of("abc"), {"data": 200}, 1, Expectation(earlier=known))
     assert plan["power"][0] > 0.95
     assert plan["answerable"][0]
 

@@ -367,7 +367,7 @@ def test_a_conjunction_has_less_power_than_its_hardest_part() -> None:
     differences = {parts[0]: 0.1, parts[1]: 0.12}
     known = Expectation(discordance=0.3, differences=differences)
     arms = [CellNames(cell, cell) for cell in "abc"]
-    found = plan_power([*parts, " and ".join(parts)], arms, {"d": 200}, 1, known, correction="none", runs=0)
+    found = plan_power([*parts, " and ".join(parts)], arms, {"d": 200}, 1, known, correction="none")
     assert found["power"][0] * found["power"][1] < found["power"][2] < found["power"][0] < found["power"][1]
     assert "power is that of all 2 contrasts at once" in found["note"][2]
     assert f"its hardest part is {parts[0]}" in found["note"][2]
@@ -377,5 +377,5 @@ def test_the_power_of_a_difference_of_differences_is_less_than_that_of_a_differe
     """Its variance is twice as large, so what it detects is the square root of two times as much, about."""
     claims = ["accuracy(a) > accuracy(b)", "accuracy(a) - accuracy(b) > accuracy(c) - accuracy(d)"]
     arms = [CellNames(cell, cell) for cell in "abcd"]
-    found = plan_power(claims, arms, {"d": 2000}, 1, Expectation(discordance=0.3), correction="none", runs=0)
+    found = plan_power(claims, arms, {"d": 2000}, 1, Expectation(discordance=0.3), correction="none")
     assert found["detectable"][1] / found["detectable"][0] == pytest.approx(np.sqrt(2), rel=0.05)

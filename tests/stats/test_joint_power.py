@@ -17,7 +17,7 @@ EXPECTED = Expectation(discordance=0.3, differences={"a": 0.12})
 
 
 def power(claim: str, questions: dict[str, int], expected: Expectation = EXPECTED) -> float:
-    found = plan_power([claim], ARMS, questions, 1, expected, runs=0).iloc[0]
+    found = plan_power([claim], ARMS, questions, 1, expected).iloc[0]
     return float(found["power"])
 
 
@@ -57,7 +57,7 @@ def test_the_power_of_several_is_what_verdicts_reach() -> None:
 
 
 def test_what_is_needed_is_needed_for_all_parts() -> None:
-    found = plan_power([BOTH], ARMS, {"d": 150}, 1, EXPECTED, runs=0).iloc[0]
+    found = plan_power([BOTH], ARMS, {"d": 150}, 1, EXPECTED).iloc[0]
     assert power(BOTH, {"d": int(found["needed"])}) == pytest.approx(0.8, abs=0.01)
 
 

@@ -17,10 +17,9 @@ from cortexdsl.stats.planning.planning import POWER_COLUMNS, plan_power, questio
 from cortexdsl.stats.planning.power import (
     Truth,
     paired_power,
-    simulated_differences,
-    simulated_power,
 )
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
+from tests.stats.simulated import simulated_differences, simulated_power
 from tests.stats.tables import long_table
 
 ARMS = cells_of(["a", "b"])
@@ -51,23 +50,26 @@ def test_simulated_differences_have_the_stated_mean_and_spread() -> None:
 def test_stated_power_is_reached_in_simulation(claim: str, replicates: int) -> None:
     """The formula lies within the simulation's interval, but for three points of the approximation."""
     expected = Expectation(discordance=0.25, correlation=0.3, differences={claim: 0.08 if ">=" not in claim else 0.0})
-    row = plan_power([claim], ARMS, {"d": 250}, replicates, expected, runs=1000).iloc[0]
-    assert row["simulated_low"] - 0.03 < row["power"] < row["simulated_high"] + 0.03
+    row = plan_power([claim], ARMS, {"d": 250}, replicates, expected).iloc[0]
+    null, difference = (-0.1, 0.0) if ">=" in claim else (0.0, 0.08)
+    _, low, high = simulated_power(Truth(0.25, difference, 0.3), 250, replicates, null=null, runs=1000)
+    assert low - 0.03 < row["power"] < high + 0.03
     assert 0.4 < row["power"] < 0.999
 
 
 def test_equivalence_power_is_reached_in_simulation() -> None:
     expected = Expectation(discordance=0.2, correlation=0.0)
-    row = plan_power(["accuracy(a) == accuracy(b) +- 0.06"], ARMS, {"d": 300}, 2, expected, runs=1000).iloc[0]
+    row = plan_power(["accuracy(a) == accuracy(b) +- 0.06"], ARMS, {"d": 300}, 2, expected).iloc[0]
     assert row["expected"] == 0
-    assert row["simulated_low"] - 0.03 < row["power"] < row["simulated_high"] + 0.03
+    _, low, high = simulated_power(Truth(0.2), 300, 2, margin=0.06, runs=1000)
+    assert low - 0.03 < row["power"] < high + 0.03
 
 
 def test_one_replicate_is_exact_power_at_the_corrected_level() -> None:
     """Two claims: each is counted on at 0.025."""
     claims = ["accuracy(a) > accuracy(b)", "accuracy(a) > 0.65"]
     expected = Expectation(discordance=0.25, differences={claims[0]: 0.1}, accuracy=0.7)
-    found = plan_power(claims, ARMS, {"d": 200}, 1, expected, runs=0)
+    found = plan_power(claims, ARMS, {"d": 200}, 1, expected)
     assert tuple(found.columns) == POWER_COLUMNS
     assert found["alpha"].tolist() == [0.025, 0.025]
     assert paired_power(200, 0.25, found["detectable"][0], 0.025) == pytest.approx(0.8, abs=0.01)
@@ -77,13 +79,11 @@ def test_one_replicate_is_exact_power_at_the_corrected_level() -> None:
 
 
 def test_what_nobody_said_is_assumed_and_says_so() -> None:
-    row = plan_power(["accuracy(a) > accuracy(b)"], ARMS, {"d": 100}, 1, Expectation(), runs=0).iloc[0]
+    row = plan_power(["accuracy(a) > accuracy(b)"], ARMS, {"d": 100}, 1, Expectation()).iloc[0]
     assert row["basis"] == "discordance 0.3 assumed"
     assert row["answerable"] is None
     assert 0.1 < row["detectable"] < 0.2
-    tokens = plan_power(["input_tokens(a) <= 0.7 * input_tokens(b)"], ARMS, {"d": 100}, 1, Expectation(), runs=0).iloc[
-        0
-    ]
+    tokens = plan_power(["input_tokens(a) <= 0.7 * input_tokens(b)"], ARMS, {"d": 100}, 1, Expectation()).iloc[0]
     assert tokens["note"] == "needs earlier results of input_tokens, or `expected: {spread: {input_tokens: ...}}`"
 
 
@@ -107,27 +107,25 @@ def test_a_stated_spread_gives_power_to_any_claim() -> None:
 def test_a_metrics_spread_is_that_of_a_difference_of_two_cells() -> None:
     """One mean varies half as much as the difference of two such means, a difference of differences twice as much."""
     claims = ["brier(a) < 0.3", "brier(a) - brier(b) < brier(c) - brier(d)"]
-    found = plan_power(claims, cells_of(list("abcd")), {"d": 100}, 1, Expectation(spread={"brier": 0.2}), runs=0)
+    found = plan_power(claims, cells_of(list("abcd")), {"d": 100}, 1, Expectation(spread={"brier": 0.2}))
     assert found["deviation"].to_numpy() ** 2 == pytest.approx([0.02, 0.08])
 
 
 def test_earlier_scores_say_nothing_of_what_they_do_not_hold() -> None:
     earlier = score_table(long_table({"a": np.eye(2), "b": np.eye(2)}))
-    row = plan_power(["ece(a) < ece(b)"], ARMS, {"d": 100}, 1, Expectation(earlier=earlier), runs=0).iloc[0]
+    row = plan_power(["ece(a) < ece(b)"], ARMS, {"d": 100}, 1, Expectation(earlier=earlier)).iloc[0]
     assert (row["basis"], row["note"]) == ("none", "needs earlier results of ece, or `expected: {spread: {ece: ...}}`")
-    row = plan_power(["calls(a) < calls(b)"], ARMS, {"d": 100}, 1, Expectation(earlier=earlier), runs=0).iloc[0]
+    row = plan_power(["calls(a) < calls(b)"], ARMS, {"d": 100}, 1, Expectation(earlier=earlier)).iloc[0]
     assert (row["basis"], row["note"][:28]) == ("none", "needs earlier results of cal")
     confident = answers_of({"a": 0.6, "b": 0.9}, 200)
-    row = plan_power(["ece(a) < ece(b)"], ARMS, {"d": 200}, 1, Expectation(earlier=confident), runs=0).iloc[0]
+    row = plan_power(["ece(a) < ece(b)"], ARMS, {"d": 200}, 1, Expectation(earlier=confident)).iloc[0]
     assert row["basis"] == "earlier results"
     assert row["expected"] == pytest.approx(-0.3, abs=0.05)
     assert row["answerable"]
 
 
 def test_a_claim_that_is_not_expected_to_hold_cannot_be_answered() -> None:
-    row = plan_power(
-        ["accuracy(a) > accuracy(b)"], ARMS, {"d": 100}, 1, Expectation(differences={"a": -0.1}), runs=0
-    ).iloc[0]
+    row = plan_power(["accuracy(a) > accuracy(b)"], ARMS, {"d": 100}, 1, Expectation(differences={"a": -0.1})).iloc[0]
     assert (row["power"], row["answerable"], row["note"]) == (0.0, False, "expected not to hold")
 
 
@@ -141,8 +139,8 @@ def test_earlier_results_give_discordance_ratio_and_spread() -> None:
     frame["tokens"] = np.where(frame["cell"] == "a", 60.0, 100.0) + random.normal(0, 5, len(frame))
     claims = ["accuracy(a) > accuracy(b)", "tokens(a) <= 0.7 * tokens(b)"]
     expected = Expectation(earlier=score_table(frame))
-    few = plan_power(claims, ARMS, {"d": 100}, 1, expected, runs=500)
-    many = plan_power(claims, ARMS, {"d": 100}, 5, expected, runs=500)
+    few = plan_power(claims, ARMS, {"d": 100}, 1, expected)
+    many = plan_power(claims, ARMS, {"d": 100}, 5, expected)
     assert few["basis"].tolist() == ["earlier results"] * 2
     assert many["deviation"][0] < few["deviation"][0]
     means = frame.groupby("cell")[["score", "tokens"]].mean()
@@ -150,25 +148,20 @@ def test_earlier_results_give_discordance_ratio_and_spread() -> None:
         [means.score["a"] - means.score["b"], means.tokens["a"] / means.tokens["b"]]
     )
     assert few["answerable"][1]
-    for found in (few, many):
-        assert found["simulated_low"][0] - 0.05 < found["power"][0] < found["simulated_high"][0] + 0.05
+    assert few["power"][0] < many["power"][0]
 
 
 def test_several_datasets_and_grids() -> None:
     """The mean over 100 and 300 questions is as precise as 4 / (1/100 + 1/300) = 300 questions of one dataset."""
-    both = plan_power(["accuracy(a) > accuracy(b)"], ARMS, {"x": 100, "y": 300}, 1, Expectation(), runs=0)[
-        "detectable"
-    ][0]
-    alone = plan_power(["accuracy(a) > accuracy(b) on x"], ARMS, {"x": 300, "y": 9}, 1, Expectation(), runs=0)[
-        "detectable"
-    ][0]
+    both = plan_power(["accuracy(a) > accuracy(b)"], ARMS, {"x": 100, "y": 300}, 1, Expectation())["detectable"][0]
+    alone = plan_power(["accuracy(a) > accuracy(b) on x"], ARMS, {"x": 300, "y": 9}, 1, Expectation())["detectable"][0]
     assert both == pytest.approx(alone)
     arms = [CellNames(f"s[rounds={r}]", "s") for r in (1, 2, 3)]
     claims = ["accuracy(s[rounds]) increasing", "best rounds of s is 3"]
-    found = plan_power(claims, arms, {"x": 100}, 1, Expectation(differences={claims[0]: 0.1}), runs=0)
+    found = plan_power(claims, arms, {"x": 100}, 1, Expectation(differences={claims[0]: 0.1}))
     assert found["answerable"].tolist() == [True, None]
     with pytest.raises(InputError, match="no dataset 'z'"):
-        plan_power(["accuracy(a) > accuracy(b) on z"], ARMS, {"x": 100}, 1, Expectation(), runs=0)
+        plan_power(["accuracy(a) > accuracy(b) on z"], ARMS, {"x": 100}, 1, Expectation())
 
 
 def test_simulated_size_is_nominal() -> None:
@@ -209,7 +202,7 @@ def test_power_on_the_command_line_warns_or_refuses(
     """Five points at 30 % discordance on 40 questions: hopeless, and said with the cost of what would do."""
     path = tmp_path / "s.yaml"
     path.write_text(SPEC.replace("REFUSE", refuse), "utf-8")
-    assert main(["power", str(path), "--simulate", "100"]) == status
+    assert main(["power", str(path)]) == status
     printed = capsys.readouterr()
     assert "WARNING: needs" in printed.out
     said = " ".join(printed.out.split())

@@ -15,8 +15,8 @@ from cortexdsl.stats.planning.power import (
     normal_power,
     null_inflation,
     paired_power,
-    simulated_power,
 )
+from tests.stats.simulated import simulated_power
 
 
 def test_the_power_of_one_replicate_by_hand() -> None:

@@ -175,7 +175,7 @@ ARMS = (CellNames("a", (), (("a", {}),)), CellNames("b", (), (("b", {}),)))
 
 
 def _plan(expected: Expectation, replicates: int = 3, claim: str = CLAIM) -> pd.Series:
-    return plan_power([claim], ARMS, {"data": 100}, replicates, expected, runs=0).iloc[0]
+    return plan_power([claim], ARMS, {"data": 100}, replicates, expected).iloc[0]
 
 
 def test_power_by_hand_with_a_known_correlation() -> None:
@@ -224,7 +224,7 @@ def test_planned_power_is_what_experiments_reach() -> None:
         won += each.mean() / error > stats.t.isf(0.025, 100)
     noise = float(((chance + shift) * (1 - chance - shift) + chance * (1 - chance)).mean())
     expected = Expectation(spread={CLAIM: noise**0.5}, differences={"a": shift})
-    planned = plan_power([CLAIM], ARMS, {"data": 60}, 3, expected, runs=0).iloc[0]["power"]
+    planned = plan_power([CLAIM], ARMS, {"data": 60}, 3, expected).iloc[0]["power"]
     assert abs(won / 400 - planned) < 4 * np.sqrt(planned * (1 - planned) / 400)
 
 

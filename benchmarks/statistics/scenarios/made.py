@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +15,10 @@ from scipy import stats
 from cortexdsl.core import Family, Floats
 from cortexdsl.stats.inference.families import compare_families
 from cortexdsl.stats.verdicts import evaluate_claims
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from tests.stats.simulated import simulated_differences as simulated_differences
 
 DRAWS = 999
 Marks: TypeAlias = dict[str, bool]

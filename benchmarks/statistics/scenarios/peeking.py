@@ -8,10 +8,10 @@ from numpy.random import Generator
 
 from cortexdsl.core import Floats
 from cortexdsl.stats.inference.unseen import unseen_share
-from cortexdsl.stats.planning.power import Truth, simulated_differences
+from cortexdsl.stats.planning.power import Truth
 from cortexdsl.stats.sequential.evidence import betting_above, mixture_above
 from cortexdsl.stats.sequential.sequential import stopping_point
-from scenarios.made import Marks, Scenario, answers, chances, mcnemar_p, table
+from scenarios.made import Marks, Scenario, answers, chances, mcnemar_p, simulated_differences, table
 
 
 def peeking(random: Generator) -> Marks:

@@ -10,8 +10,8 @@ from numpy.random import Generator
 from cortexdsl.claims.cells import cells_of
 from cortexdsl.stats.planning.expectations import Expectation
 from cortexdsl.stats.planning.planning import plan_power
-from cortexdsl.stats.planning.power import Truth, simulated_differences
-from scenarios.made import Marks, Scenario, table, verdict
+from cortexdsl.stats.planning.power import Truth
+from scenarios.made import Marks, Scenario, simulated_differences, table, verdict
 
 PLANS = {
     "superior by 10 points, one replicate": ("score(a) > score(b)", Expectation(0.25, None, None, {"a": 0.1}), 1),
@@ -25,7 +25,7 @@ PLANS = {
 def asked(name: str) -> tuple[float, int]:
     """The true difference and the number of questions that the plan asks for."""
     claim, expected, replicates = PLANS[name]
-    row = plan_power([claim], cells_of(["a", "b"]), {"d": 100}, replicates, expected, runs=0).iloc[0]
+    row = plan_power([claim], cells_of(["a", "b"]), {"d": 100}, replicates, expected).iloc[0]
     return float(row["expected"]), int(row["needed"])
 
 

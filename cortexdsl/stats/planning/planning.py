@@ -26,13 +26,11 @@ from cortexdsl.stats.inference.phrases import joined
 from cortexdsl.stats.inference.roots import crossing
 from cortexdsl.stats.planning.expectations import SCORES, Basis, Expectation, basis_of, missing_knowledge
 from cortexdsl.stats.planning.power import (
-    RUNS,
     equivalence_power,
     normal_power,
     null_inflation,
     paired_power,
     pseudo_draw_inflation,
-    simulated_power,
 )
 from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.tables.units import units_of
@@ -147,14 +145,14 @@ def _measured(directions: Sequence[Direction], earlier: ScoreTable) -> Floats | 
 
 
 POWER_COLUMNS = (
-    "claim", "questions", "replicates", "alpha", "basis", "deviation", "detectable", "expected", "power", "simulated",
-    "simulated_low", "simulated_high", "needed", "answerable", "note", "replicates_needed",
+    "claim", "questions", "replicates", "alpha", "basis", "deviation", "detectable", "expected", "power",
+    "needed", "answerable", "note", "replicates_needed",
 )  # fmt: skip
 
 
 def plan_power(
     claims: Sequence[str | Claim], arms: Sequence[CellNames], questions: Mapping[str, int], replicates: int,
-    expected: Expectation, *, alpha: float = 0.05, correction: str = "holm", runs: int = RUNS, seed: int = 0,
+    expected: Expectation, *, alpha: float = 0.05, correction: str = "holm",
 ) -> pd.DataFrame:  # fmt: skip
     """Return the power of a plan for each claim.
 
@@ -167,8 +165,6 @@ def plan_power(
     alpha, correction
         With any correction but `none`, the level of a claim is alpha over the number of claims: the level if no other
         claim is decided.
-    runs : int
-        Simulated experiments per claim about two accuracies; 0 for none.
 
     Returns
     -------
@@ -180,7 +176,7 @@ def plan_power(
     """
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
     level = alpha if correction == "none" else alpha / max(len(parsed), 1)
-    run = _PlannedRun(questions, replicates, expected, level, runs, seed)
+    run = _PlannedRun(questions, replicates, expected, level)
     return pd.DataFrame([_row(design_of(claim, arms), run) for claim in parsed], columns=list(POWER_COLUMNS))
 
 
@@ -192,18 +188,16 @@ class _PlannedRun:
     replicates: int
     expected: Expectation
     alpha: float
-    runs: int
-    seed: int
 
 
 def _row(design: Design, run: _PlannedRun) -> dict[str, Any]:
     questions, expected = run.questions, run.expected
     if isinstance(design.claim, Front):
         run = replace(run, alpha=run.alpha / len(design.claim.metrics))
-        each: Sequence[Design] = [_easiest(rival.parts, replace(run, runs=0)) for rival in design.parts]
+        each: Sequence[Design] = [_easiest(rival.parts, run) for rival in design.parts]
     else:
         each = design.parts if isinstance(design.claim, All) else [design]
-    results = [_alone(part, run if len(each) == 1 else replace(run, runs=0)) for part in each]
+    results = [_alone(part, run) for part in each]
     hardest = min((row for row, _ in results), key=_known_power)
     parts = [part for _, parts in results for part in parts]
     row = hardest | {"claim": design.claim.text}
@@ -223,7 +217,7 @@ def _row(design: Design, run: _PlannedRun) -> dict[str, Any]:
     fixed_questions = all(part.claim.fixed_questions for part in each)
     row |= _further(needed, total, run.replicates, fixed_questions=fixed_questions)
     row |= {"questions": total, "power": reached, "answerable": bool(reached >= expected.power)}
-    return row | {"note": note} | dict.fromkeys(("simulated", "simulated_low", "simulated_high"), np.nan)
+    return row | {"note": note}
 
 
 def _further(needed: float, questions: float, replicates: int, *, fixed_questions: bool) -> dict[str, float]:
@@ -284,10 +278,6 @@ def _alone(design: Design, run: _PlannedRun) -> tuple[dict[str, Any], list[Part]
         Part(lambda factor: power(distance, max(1, round(factor * effective))), direction)
         for direction in directions_of(design, list(questions))
     ]
-    if run.runs and len(parts) == 1 and basis.truth is not None:
-        options = {"alpha": alpha, "null": design.null, "sign": design.sign, "runs": run.runs, "seed": run.seed}
-        checked = simulated_power(basis.truth, effective, replicates, margin=design.margin, **options)  # type: ignore[arg-type]
-        row |= zip(("simulated", "simulated_low", "simulated_high"), checked, strict=True)
     needed = _needed(lambda count: power(distance, count) - expected.power)
     row |= _further(np.ceil(needed * total / effective), total, replicates, fixed_questions=claim.fixed_questions)
     return row | {"power": reached, "answerable": bool(reached >= expected.power)}, parts
@@ -385,7 +375,7 @@ def further_needed(
 
     def needed(claim: Claim) -> tuple[float, float]:
         try:
-            plan = plan_power([claim], arms, sizes, replicates, expected, alpha=level, correction="none", runs=0)
+            plan = plan_power([claim], arms, sizes, replicates, expected, alpha=level, correction="none")
         except CortexError:
             return nan, nan
         counts = (float(plan["needed"][0]), sum(sizes.values())), (float(plan["replicates_needed"][0]), replicates)
