@@ -228,7 +228,7 @@ def fixed_edges(
     if isinstance(step.hears, Everyone) and not _debates(method, step, debaters):
         raise DebateError(
             f"step {step.name!r} of role {step.role!r} cannot hear everyone: only debaters can; "
-            "name the roles that it hears, as in hears: {role: debater}"
+            "name the roles that it hears, as in hears: debater"
         )
     speakers = names
     if isinstance(step.hears, OfRole):

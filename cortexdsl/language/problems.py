@@ -179,17 +179,14 @@ def _no_such_form(subject: str, value: Any, context: Mapping[str, Any]) -> tuple
 
 
 def _meant_form(value: Any, forms: Mapping[str, str]) -> str:
-    """Return the form that a bare value belongs in: `top 2`, roles, a condition, the weight of an answer."""
-    if isinstance(value, list):
-        is_roles = "role" in forms and all(isinstance(item, str) for item in value) and value
-        return f"{{role: [{', '.join(value)}]}}" if is_roles else ""
+    """Return the form that a bare value belongs in: `top 2`, a condition, the weight of an answer."""
     if not isinstance(value, str) or "$" in value:
         return ""
     match value.split():
         case [form, number] if form in forms and number.replace(".", "", 1).isdigit():
             return f"{{{form}: {number}}}"
     for form, place in _EXPRESSED.items():
-        if form in forms and _is_expression(value, place):
+        if form in forms and is_expression(value, place):
             return f"{{{form}: {value}}}"
     return ""
 
@@ -197,7 +194,8 @@ def _meant_form(value: Any, forms: Mapping[str, str]) -> str:
 _EXPRESSED: Mapping[str, ExpressionPlace] = {"where": "weight", "vote": "vote"}
 
 
-def _is_expression(text: str, place: ExpressionPlace) -> bool:
+def is_expression(text: str, place: ExpressionPlace) -> bool:
+    """Return whether a text is an expression that has a value at a place."""
     try:
         names = parse(text).names
     except ValueError:

@@ -90,7 +90,7 @@ RECORDS: Mapping[str, Mapping[str, str]] = {
         "weight": "matrix `[speaker][listener]` of edge weights, for steps with "
         "[`sparse` or `where`](../language/protocol.md#hears); null for all other steps. One weight is null if "
         "the edge is impossible: from an agent to itself, from one whose last reply was empty, or outside the graph "
-        "of `within`",
+        "of `topology`",
         "heard": "matrix `[speaker][listener]`: whether the listener was shown words of the speaker",
         "factors": "what the weight was computed from, by [name](../language/expressions.md#expressions): a number for "
         "each speaker (such as `credibility`), or a matrix (such as `similarity`)",

@@ -127,7 +127,7 @@ VALUES: Mapping[str, Values] = {
             "`apo_down`": "`apo_down` of TRL.",
         },
     ),
-    "within": Values("language/protocol.md#hears", {"`everyone`": "the edges between all debaters."}),
+    "topology": Values("language/protocol.md#hears", {"`everyone`": "the edges between all debaters."}),
     "prompt": Values(
         "language/protocol.md#prompt",
         {
@@ -144,6 +144,8 @@ VALUES: Mapping[str, Values] = {
             "`nobody`": "hear nobody.",
             "`everyone`": "hear all other debaters.",
             "`self`": "hear only itself.",
+            "text": "the name of a role: hear the agents that have it.",
+            "list of texts": "the names of several roles.",
         },
     ),
     "shows": Values(

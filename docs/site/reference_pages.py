@@ -206,13 +206,12 @@ def range_of(schema: Schema) -> str:
 
 TITLES = {
     "BallotForm": "vote by an expression",
-    "ConditionForm": "where in within",
+    "ConditionForm": "where in topology",
     "EdgeForm": "edge of a role",
     "ModelForm": "model as a role",
     "MemoryFilterText": "own turns",
     "RoleAnswerForm": "role that decides",
-    "RoleForm": "role that is heard",
-    "SparseText": "keys of sparse",
+    "SelectionForm": "edges of a graph",
     "StepModelForm": "model of a step",
     "StepsForm": "steps of confidence",
     "TurnFilterText": "turns of others",

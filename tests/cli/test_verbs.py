@@ -287,7 +287,7 @@ protocols:
     roles: {debater: everyone, judge: first}
     steps:
       answer: {role: debater, prompt: common/answer.j2}
-      judge: {role: judge, hears: {role: debater}, reads: verdict, prompt: thumb.j2}
+      judge: {role: judge, hears: debater, reads: verdict, prompt: thumb.j2}
     schedule: [answer, judge]
     decide: majority
 """

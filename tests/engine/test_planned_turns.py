@@ -143,7 +143,7 @@ def test_a_role_of_those_who_debate_may_hear_everyone_and_no_other_may() -> None
     ]
     told = (
         "^step 'note' of role 'twin' cannot hear everyone: only debaters can; "
-        "name the roles that it hears, as in hears: {role: debater}$"
+        "name the roles that it hears, as in hears: debater$"
     )
     with pytest.raises(DebateError, match=told):
         run(method(steps, ["answer", "note"], {"debater": "a b", "twin": "a"}))

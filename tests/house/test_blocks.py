@@ -46,7 +46,7 @@ protocols:
     roles: {debater: everyone, unsure: everyone, follower: everyone}
     steps:
       answer: {role: debater, prompt: common/answer.j2}
-      revise: {role: unsure, hears: {role: debater}, prompt: my/talk.j2}
+      revise: {role: unsure, hears: debater, prompt: my/talk.j2}
     schedule:
       - answer
       - {choose: follower, from: debater, where: random < 0.5}

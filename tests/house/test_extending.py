@@ -91,7 +91,7 @@ def test_each_rule_of_decisions_can_be_written_and_decides_in_its_own_way(rule: 
 @pytest.mark.parametrize("rule", KEEP_RULES)
 def test_each_keep_rule_can_be_written(rule: str) -> None:
     written = f"{{{rule}: 1}}" if KEEP_RULES[rule].number else rule
-    hears = step({"hears": f"{{sparse: {{weight: confidence, keep: {written}}}}}"}).hears
+    hears = step({"hears": f"{{weight: confidence, keep: {written}}}"}).hears
     assert isinstance(hears, Sparse)
     assert (hears.keep.rule, hears.keep.number) == (rule, 1.0 if KEEP_RULES[rule].number else None)
 

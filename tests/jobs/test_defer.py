@@ -31,7 +31,7 @@ protocols:
   believing:
     steps:
       answer: {role: debater, reads: belief, prompt: common/belief.j2}
-      revise: {role: debater, hears: {sparse: {weight: 1 - belief, keep: {top: 1}}}, prompt: multi-llm/revise.j2}
+      revise: {role: debater, hears: {weight: 1 - belief, keep: {top: 1}}, prompt: multi-llm/revise.j2}
     schedule: [answer, revise]
     decide: weighted
 analysis: {metrics: [accuracy, deferred, debate_confidence, brier_debate, aurac_debate, dollars]}

@@ -67,7 +67,7 @@ def test_a_method_of_some_rounds_is_the_debate_after_so_many(
     assert {row["score"] for row in rows["three"]} == {"0", "1"}
 
 
-JUDGE = "      judge: {role: judge, hears: {role: debater}, prompt: multi-llm/revise.j2}\n"
+JUDGE = "      judge: {role: judge, hears: debater, prompt: multi-llm/revise.j2}\n"
 
 
 @pytest.mark.parametrize("is_each_round", [True, False])

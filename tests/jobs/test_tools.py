@@ -31,7 +31,7 @@ protocols:
     steps:
       answer: {role: debater, prompt: common/answer.j2}
       ask:    {role: helper, each: listener, hears: self, prompt: my/ask.j2, reads: summary}
-      revise: {role: debater, hears: {role: helper}, shows: about_me, memory: last, prompt: my/revise.j2}
+      revise: {role: debater, hears: helper, shows: about_me, memory: last, prompt: my/revise.j2}
     schedule: [answer, ask, revise]
     decide: majority
 methods:

@@ -22,7 +22,7 @@ protocols:
     steps:
       answer: {{role: debater, prompt: common/answer.j2}}
       revise: {{role: some, hears: {hears}, prompt: multi-llm/revise.j2}}
-      learn: {{role: some, hears: {{sparse: {{weight: {learns}, keep: all}}}}, prompt: multi-llm/revise.j2}}
+      learn: {{role: some, hears: {{weight: {learns}, keep: all}}, prompt: multi-llm/revise.j2}}
     schedule:
       - answer
       - {choose}
@@ -47,7 +47,7 @@ WRITTEN = {
     [
         ("questions", "datasets: {arithmetic: {name: arithmetic, size: 9}}"),
         ("team", "agents: [ann, bob]"),
-        ("hears", "{sparse: {weight: differs, keep: {above: 0}}}"),
+        ("hears", "{weight: differs, keep: {above: 0}}"),
         ("choose", "{choose: some, from: debater, weight: any(differs), keep: {above: 0}}"),
         ("until", "true"),
     ],

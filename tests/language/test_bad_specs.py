@@ -43,7 +43,7 @@ protocols:
       rate: {role: debater, each: edge, hears: everyone, reads: review, prompt: peer-review/review.j2}
       revise: {role: picked, hears: {where: differs}, shows: [last, {step: rate, about: me}],
                memory: last, prompt: multi-llm/revise.j2}
-      judge: {role: judge, hears: {role: debater}, reads: [answer, verdict], prompt: mad-judge/judge.j2}
+      judge: {role: judge, hears: debater, reads: [answer, verdict], prompt: mad-judge/judge.j2}
     schedule:
       - answer
       - repeat: $rounds

@@ -68,7 +68,7 @@ protocols:
     settings: {rounds: 2}
     steps:
       answer: {role: debater, hears: nobody, prompt: common/answer.j2}
-      revise: {role: debater, hears: {sparse: {weight: confidence, keep: {top: 1}}}, prompt: my/revise.j2}
+      revise: {role: debater, hears: {weight: confidence, keep: {top: 1}}, prompt: my/revise.j2}
     schedule: [answer, {repeat: $rounds, until: consensus, do: [revise]}]
     decide: weighted
 methods:

@@ -34,6 +34,9 @@ WRITTEN = [  # where, what is written there (^ marks the place of the message), 
     ("PROTOCOL", "^debaters: debater", "write voters: debater"),
     ("PROTOCOL", "^fallback: none", "write tie: none"),
     ("STEP", "^draws: 3", "write samples: 3"),
+    ("STEP", "hears: {^role: debater}", "write hears: debater"),
+    ("STEP", "hears: {^sparse: {weight: differs, within: {ring: 1}}}", "write {weight: differs, topology: {ring: 1}}"),
+    ("STEP", "hears: {where: differs, ^within: {ring: 1}}", "write topology: {ring: 1}"),
     ("STEP", "^own: history", "write memory: all"),
     ("STEP", "memory: ^latest", "write memory: last"),
     ("STEP", "^tells: [latest, about_me]", "write shows: [last, about_me]"),
@@ -64,7 +67,8 @@ def test_an_old_name_has_a_value_nowhere() -> None:
 
 @pytest.mark.parametrize(("where", "written", "line"), WRITTEN)
 def test_an_old_word_is_answered_at_its_place(tmp_path: Path, where: str, written: str, line: str) -> None:
-    text = SPEC.replace(where, written + ("," if where in ("STEP", "LOOP") else ""))
+    spec = SPEC.replace("hears: everyone, ", "") if written.startswith("hears") else SPEC
+    text = spec.replace(where, written + ("," if where in ("STEP", "LOOP") else ""))
     for other in ("    PROTOCOL\n", "STEP ", "LOOP "):
         text = text.replace(other, "")
     before = text.partition("^")[0]

@@ -52,7 +52,7 @@ def test_wrong_specs_are_not(wrong: dict[str, object]) -> None:
     assert not SPEC.is_valid({**parse(SMALL, "s").plain(), **wrong})
 
 
-@pytest.mark.parametrize("hears", ["nobdy", {"ring": 0}, {"rnig": 1}, {"sparse": {"keep": "mean"}}, {"random": 2}])
+@pytest.mark.parametrize("hears", [5, {"ring": 0}, {"rnig": 1}, {"sparse": {"weight": "confidence"}}, {"random": 2}])
 def test_wrong_protocols_are_not(hears: object) -> None:
     steps = {"a": {"role": "debater", "prompt": "a.j2", "hears": hears}}
     assert not PROTOCOL.is_valid({"steps": steps, "schedule": ["a"], "decide": "first"})

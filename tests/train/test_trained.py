@@ -232,8 +232,8 @@ protocols:
     roles: {actor: first, critic: second}
     steps:
       answer: {role: actor, prompt: common/answer.j2}
-      comment: {role: critic, hears: {role: actor}, reads: comment, prompt: acc/comment.j2, model: base}
-      revise: {role: actor, hears: {role: critic}, memory: last, prompt: acc/revise.j2}
+      comment: {role: critic, hears: actor, reads: comment, prompt: acc/comment.j2, model: base}
+      revise: {role: actor, hears: critic, memory: last, prompt: acc/revise.j2}
     schedule: [answer, {repeat: $rounds - 1, do: [comment, revise]}]
     decide: {last: actor}
 """

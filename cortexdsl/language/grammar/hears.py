@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, Union
 
-from pydantic import BeforeValidator, Field, create_model
+from pydantic import Field, create_model, model_validator
 
 from cortexdsl.core import KEEP_RULES, KEEP_TRUE, Keep, graphs
 from cortexdsl.core.keep_rules import KeepRule
@@ -19,8 +18,9 @@ from cortexdsl.language.grammar.entries import (
     Setting,
     Share,
     StrictEntry,
+    Text,
     Variable,
-    listed,
+    invalid,
     number,
 )
 from cortexdsl.language.grammar.expressions import Weight
@@ -95,19 +95,6 @@ class GroupsForm(StrictEntry):
     ] = Field(description="How many groups of about equal size, or the size of each group.")
 
 
-_RoleName: TypeAlias = Annotated[Name | Setting, OneOf()]
-
-
-class RoleForm(StrictEntry):
-    """`{role: NAME}`: in `hears`, hear the agents that have the role, or one of several roles."""
-
-    role: Annotated[
-        tuple[_RoleName, ...],
-        BeforeValidator(listed, json_schema_input_type=_RoleName | tuple[_RoleName, ...]),
-        Field(min_length=1),
-    ] = Field(description="The role that is heard, or a list of roles.")
-
-
 class EdgesForm(StrictEntry):
     """`{edges: [[speaker, listener], ...]}`: hear along these edges, which are pairs of names."""
 
@@ -131,7 +118,7 @@ class NetworkXForm(StrictEntry, extra="allow"):
 
 
 class ConditionForm(StrictEntry):
-    """`{where: CONDITION}`: in `within`, only the edges for which a condition holds."""
+    """`{where: CONDITION}`: in `topology`, only the edges for which a condition holds."""
 
     where: Weight = Field(
         description="A condition on edges. For example, `differs`: the last answers of the two agents are not equal."
@@ -145,68 +132,78 @@ LayoutText: TypeAlias = Annotated[
 """A layout among debaters; weights may keep a part of it."""
 
 
-class SparseText(StrictEntry):
-    """What `{sparse: ...}` contains: the weights of edges, and the rule that keeps edges."""
+class SelectionForm(StrictEntry):
+    """`{topology: T, where: CONDITION, weight: EXPRESSION, keep: RULE}`: hear along some edges of a graph.
 
-    example: ClassVar[str] = "{weight: confidence, keep: mean}"
+    The condition holds for these edges, and the rule keeps those with large weights.
+    """
 
-    weight: Weight = Field(description="An expression with a value for each edge, such as similarity.")
-    keep: KeepText = Field("mean", description="The rule that keeps edges by their weights.")
-    within: LayoutText = Field("everyone", description="Only edges of this graph are considered.")
+    example: ClassVar[str] = "{topology: ..., where: ..., weight: ..., keep: ...}"
 
-
-class SparseForm(StrictEntry):
-    """`{sparse: {weight, keep}}`: hear along the edges whose weights are kept."""
-
-    example: ClassVar[str] = "{sparse: {weight: ..., keep: ...}}"
-
-    sparse: SparseText = Field(description="The weight of an edge, and the rule that keeps edges.")
-
-
-class WhereForm(StrictEntry):
-    """`{where: CONDITION}`: hear along the edges for which a condition holds."""
-
-    hints: ClassVar[Mapping[str, str]] = {
-        "keep": "write {sparse: {weight: ..., keep: ...}}: a condition keeps what is true"
-    }
-
-    where: Weight = Field(
-        description="A condition on edges. For example, `differs`: the last answers of the two agents are not equal."
+    topology: LayoutText = Field("everyone", description="Only edges of this graph are considered.")
+    where: Weight | None = Field(
+        None,
+        description="A condition on edges. For example, `differs`: the last answers of the two agents are not equal.",
     )
-    within: LayoutText = Field("everyone", description="Only edges of this graph are considered.")
+    weight: Weight | None = Field(None, description="An expression with a value for each edge, such as similarity.")
+    keep: KeepText = Field("mean", description="The rule that keeps edges by their weights.")
+
+    @model_validator(mode="after")
+    def _weighed(self) -> Self:
+        if not self.model_fields_set & {"topology", "where", "weight"}:
+            raise invalid("nothing says which edges", "write topology:, where: or weight:")
+        if self.weight is None and "keep" in self.model_fields_set:
+            raise invalid("keep compares weights, and there is no weight", "write weight:, or remove keep")
+        return self
+
+    def as_topology(self) -> graphs.Topology:
+        """Return the topology that it means, once settings have their values."""
+        layout: Any = topology(self.topology)
+        if self.where is not None:
+            layout = graphs.Sparse(self.where, KEEP_TRUE, layout)
+        return layout if self.weight is None else graphs.Sparse(self.weight, keep_rule(self.keep), layout)
 
 
 HearsWord: TypeAlias = Literal["nobody", "everyone", "self"]
+_RoleName: TypeAlias = Annotated[Name | Setting, OneOf()]
 HearsText: TypeAlias = Annotated[
     HearsWord
     | Setting
+    | Text
+    | Annotated[tuple[_RoleName, ...], Field(min_length=1)]
     | RingForm
     | GroupsForm
-    | SparseForm
-    | WhereForm
-    | RoleForm
     | EdgesForm
     | RandomForm
-    | NetworkXForm,
-    OneOf(),
+    | NetworkXForm
+    | SelectionForm,
+    OneOf("ROLE", "[roles]"),
 ]
+
+
+def heard_roles(hears: Any) -> tuple[str, ...]:
+    """Return the roles that a validated `hears:` names; none if it is a word, a setting or a graph."""
+    if isinstance(hears, str):
+        return () if hears in _WORDS or "$" in hears else (hears,)
+    return hears if isinstance(hears, tuple) else ()
+
 
 _WORDS: dict[str, graphs.Topology] = {"nobody": graphs.Nobody(), "everyone": graphs.Everyone(), "self": graphs.Self()}
 
 
 def topology(hears: Any) -> Any:
-    """Return the topology that a validated `hears:` or `within:` means, once settings have their values."""
+    """Return the topology that a validated `hears:` or `topology:` means, once settings have their values."""
     match hears:
-        case str():
+        case str() if hears in _WORDS:
             return _WORDS[hears]
+        case str() | tuple():
+            return graphs.OfRole(heard_roles(hears))
         case RingForm():
             return graphs.Ring(int(number(hears.ring)))
         case GroupsForm(groups=tuple() as sizes):
             return graphs.Groups(len(sizes), sizes)
         case GroupsForm(groups=int() as count):
             return graphs.Groups(count)
-        case RoleForm():
-            return graphs.OfRole(hears.role)
         case EdgesForm():
             return graphs.Edges(tuple((speaker, listener) for speaker, listener in hears.edges))
         case RandomForm():
@@ -215,8 +212,6 @@ def topology(hears: Any) -> Any:
             return graphs.NetworkX(hears.networkx, dict(hears.model_extra or {}))
         case ConditionForm():
             return graphs.Sparse(hears.where, KEEP_TRUE)
-        case WhereForm():
-            return graphs.Sparse(hears.where, KEEP_TRUE, topology(hears.within))
-        case SparseForm(sparse=SparseText() as sparse):
-            return graphs.Sparse(sparse.weight, keep_rule(sparse.keep), topology(sparse.within))
+        case SelectionForm():
+            return hears.as_topology()
     raise AssertionError(hears)  # pragma: no cover - the types admit nothing else

@@ -30,6 +30,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "VoteText": {"fallback": "tie: {}"},
     "BallotForm": {"fallback": "tie: {}"},
     "AgentText": {"given": "vars: {}"},
+    "SelectionForm": {"role": "hears: {}", "sparse": "{}", "within": "topology: {}"},
     "setting": {
         "fallback": "tie: {}",
         "graph": "topology: {}",
@@ -55,6 +56,8 @@ GONE_NAMES: Mapping[str, str] = {
 }
 """Names in expressions without a name of today, each with its remedy. `FORMER` has the others."""
 
+_INNER = {"within": "topology"}
+"""Old keys in the values of old keys."""
 _EXPRESSIONS = ("weight", "where", "until", "unless", "if", "vote")
 
 
@@ -97,7 +100,8 @@ def _renewed(key: str, value: Any) -> Any:
     if isinstance(value, list):
         return [_renewed(key, item) for item in value]
     if isinstance(value, dict):
-        return {word: _renewed(word, item) for word, item in value.items()}
+        renewed = {_INNER.get(str(word), str(word)): item for word, item in value.items()}
+        return {word: _renewed(word, item) for word, item in renewed.items()}
     if isinstance(value, str) and key in _EXPRESSIONS:
         return from_record(value)
     return VALUES.get(key, {}).get(value, value) if isinstance(value, str) else value

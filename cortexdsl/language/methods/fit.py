@@ -66,9 +66,7 @@ def fit_problems(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProble
             yield problem_at(("steps", name, "placebo"), what, "remove it, or say whom the step hears: hears:")
         if step.of in method.role_agents and not _may_hear(method, step):
             what = f"{step.of} is not heard here, and there is a call for each who is"
-            yield problem_at(
-                ("steps", name, "each", "edge"), what, f"write hears: {{role: {step.of}}}, in a list with others"
-            )
+            yield problem_at(("steps", name, "each", "edge"), what, f"write hears: {step.of}, in a list with others")
     yield from _lacking(method, problem_at)
 
 
@@ -79,7 +77,7 @@ def _layout(
     among = debating_agents(method)
     debates = step.role in debating_roles(method)
     who = " or ".join(principal_roles(method))
-    heard = f"write hears: {{role: {_listed(principal_roles(method))}}}"
+    heard = f"write hears: {_listed(principal_roles(method))}"
     match hears:
         case Everyone() if not debates:
             who_debates = f"; or say who debates: voters: [{step.role}]" if step.reads == "answer" else ""
@@ -106,7 +104,7 @@ def _layout(
             for role in roles:
                 if role not in method.role_agents:
                     remedy = nearest(role, sorted(method.role_agents), say="roles")
-                    yield problem_at((*route, "role"), f"there is no role {role}", remedy)
+                    yield problem_at(route, f"there is no role {role}", remedy)
         case NetworkX():
             yield from _networkx(method, step, hears, (*route, "networkx"), problem_at)
 
@@ -121,12 +119,12 @@ def _weights(method: Method, step: Step, route: Route, problem_at: ProblemAt) ->
     keep, others = step.hears.keep, len(debating_agents(method)) - 1
     if (retained := keep.retained(others)) is not None and retained < 1:
         yield problem_at(
-            (*route, "sparse", "keep", keep.rule),
+            (*route, "keep", keep.rule),
             f"{keep.number:g} of {others} others dropped leave nobody to hear",
             f"at most {max(0, others - 1)} with {others + 1} agents",
         )
     if step.role in debating_roles(method):  # else `layout_problems` reports more
-        yield from _layout(method, step, step.hears.within, (*route, "within"), problem_at)
+        yield from _layout(method, step, step.hears.within, (*route, "topology"), problem_at)
 
 
 def _lacking(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
@@ -149,7 +147,7 @@ def _expressions(method: Method) -> Iterator[tuple[str, Route, tuple[Agent, ...]
     """Yield every expression, its route, and the agents that it weighs."""
     for name, step in method.steps.items():
         if isinstance(step.hears, Sparse):
-            yield step.hears.weight, ("steps", name, "hears", "sparse", "weight"), method.role_agents[step.role]
+            yield step.hears.weight, ("steps", name, "hears", "weight"), method.role_agents[step.role]
     for part in schedule_parts(method.schedule):
         if isinstance(part, Choose):
             yield part.weight, ("schedule",), debating_agents(method)
@@ -261,7 +259,7 @@ def layout_problems(method: Method, problem_at: ProblemAt) -> Iterator[PlacedPro
         try:
             check_layout(method, step, principal, groups)
         except DebateError as error:
-            yield problem_at(("steps", name, "hears"), str(error), "name whom it hears: hears: {role: ROLE}")
+            yield problem_at(("steps", name, "hears"), str(error), "name whom it hears: hears: ROLE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,9 +317,8 @@ def _heard(hears: Topology, others: int, route: Route, node: Node) -> Iterator[t
             if (retained := keep.retained(others)) is not None:
                 what = f"{keep.number:g} are kept, and {others} others can be heard"
                 remedy = f"at most {others} with {others + 1} agents, or keep: all"
-                yield (*route, "sparse", "keep", keep.rule), (what, remedy) if retained > others else None
-            form = (*route, "sparse") if node.find((*route, "sparse")) else route  # else {where: ..., within: ...}
-            yield from _heard(within, others, (*form, "within"), node)
+                yield (*route, "keep", keep.rule), (what, remedy) if retained > others else None
+            yield from _heard(within, others, (*route, "topology"), node)
 
 
 def _chosen(keep: Keep, standing: int) -> tuple[str, str] | None:

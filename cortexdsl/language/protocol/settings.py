@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"\$([A-Za-z_]\w*)")
 _SPLICED = ("prompt", "similarity", "networkx")
 _EXPRESSIONS = ("weight", "where", "until", "unless", "vote")
 _UNTOUCHED = ("settings", "title", "source")
-_GRAPHS = ("hears", "within")
+_GRAPHS = ("hears", "topology")
 _WORDS = get_args(HearsWord)
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import get_args
 
 from cortexdsl.core import AUDIBLE
 from cortexdsl.errors import nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import OF_STEPS, VARS
-from cortexdsl.language.grammar.hears import GroupsForm, RoleForm, SparseForm
+from cortexdsl.language.grammar.hears import GroupsForm, HearsWord, SelectionForm, heard_roles
 from cortexdsl.language.grammar.methods import METHOD_WORDS
 from cortexdsl.language.grammar.protocol import LastForm, ProtocolText
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
 from cortexdsl.language.grammar.steps import StepText, TurnFilterText
 from cortexdsl.language.nodes import Node, PlacedProblem, ProblemAt, Route, dotted, refuse_all, shown
-from cortexdsl.language.problems import validate
+from cortexdsl.language.problems import is_expression, validate
 from cortexdsl.language.protocol import walks
 from cortexdsl.language.protocol.settings import Substitution, references
 
@@ -61,10 +62,10 @@ def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, str, tup
 def _likely_steps(text: ProtocolText, using: str) -> tuple[str, ...]:
     """Return the steps that are probably meant: those that are read as reviews, else those that the step hears."""
     step = text.steps[using]
-    heard = getattr(step.hears, "role", None)
+    heard = heard_roles(step.hears)
     likely: tuple[Callable[[StepText], bool], ...] = (
         lambda other: "review" in other.reads,
-        lambda other: heard is not None and other.role in heard,
+        lambda other: other.role in heard,
         lambda other: True,
     )
     for is_meant in likely:
@@ -139,10 +140,13 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
         if step.role not in text.roles:
             remedy = nearest(step.role, text.roles, say="roles")
             yield problem_at(("steps", name, "role"), f"there is no role {step.role}", remedy)
-        for role in step.hears.role if isinstance(step.hears, RoleForm) else ():
+        for role in heard_roles(step.hears):
             if role not in text.roles:
-                remedy = nearest(role, text.roles, say="roles")
-                yield problem_at(("steps", name, "hears", "role"), f"there is no role {role}", remedy)
+                is_condition = is_expression(role, "weight")
+                remedy = (
+                    f"write {{where: {role}}}" if is_condition else nearest(role, [*get_args(HearsWord), *text.roles])
+                )
+                yield problem_at(("steps", name, "hears"), f"there is no role {role}", remedy)
         if step.of and step.of not in text.roles:
             remedy = nearest(step.of, text.roles, say="roles")
             yield problem_at(("steps", name, "each", "edge"), f"there is no role {step.of}", remedy)
@@ -290,14 +294,13 @@ def _is_met(text: ProtocolText, factor: str) -> bool:
 
 def _unheard(text: ProtocolText, name: str, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     """Yield heard roles all of whose turns are not talk (such as reviews), so that they would reach nobody."""
-    hears = text.steps[name].hears
-    roles = hears.role if isinstance(hears, RoleForm) else ()
+    roles = heard_roles(text.steps[name].hears)
     for i, role in enumerate(roles):
         kinds = {other: step.reads[0] for other, step in text.steps.items() if step.role == role}
         if kinds and not set(kinds.values()) & AUDIBLE:
             only, first = " and ".join(sorted(set(kinds.values()))), next(iter(kinds))
             remedy = f"write shows: {{step: {first}}}, in a list beside last where others are heard as well"
-            route: Route = ("steps", name, "hears", "role", *((i,) if len(roles) > 1 else ()))
+            route: Route = ("steps", name, "hears", *((i,) if len(roles) > 1 else ()))
             yield problem_at(route, f"{role} says a {only} alone, which only those are told whom it is about", remedy)
 
 
@@ -307,5 +310,5 @@ def _reads(text: ProtocolText, what: str) -> bool:
 
 def _has_groups(text: ProtocolText) -> bool:
     hears = [step.hears for step in text.steps.values()]
-    within = [getattr(form.sparse if isinstance(form, SparseForm) else form, "within", None) for form in hears]
-    return any(isinstance(form, GroupsForm) for form in (*hears, *within))
+    inner = [form.topology for form in hears if isinstance(form, SelectionForm)]
+    return any(isinstance(form, GroupsForm) for form in (*hears, *inner))

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TypeVar
 
 from cortexdsl.core import NEVER
-from cortexdsl.language.grammar.hears import SparseForm, WhereForm
+from cortexdsl.language.grammar.hears import SelectionForm
 from cortexdsl.language.grammar.protocol import BallotForm, ProtocolText
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
 from cortexdsl.language.grammar.steps import MemoryFilterText
@@ -38,10 +38,8 @@ def items_of(kind: type[T], text: ProtocolText) -> Iterator[tuple[T, Route]]:
 def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
     """Yield the expressions of a protocol with their routes."""
     for name, step in text.steps.items():
-        if isinstance(step.hears, SparseForm):
-            yield step.hears.sparse.weight, ("steps", name, "hears")
-        if isinstance(step.hears, WhereForm):
-            yield step.hears.where, ("steps", name, "hears")
+        if isinstance(step.hears, SelectionForm):
+            yield from ((text, ("steps", name, "hears")) for text in (step.hears.where, step.hears.weight) if text)
         for word, each in (*(("shows", turns) for turns in step.shows), ("memory", step.memory)):
             if isinstance(each, MemoryFilterText) and each.where:
                 yield each.where, ("steps", name, word)

@@ -54,7 +54,7 @@ def _plain(value: Any) -> Any:
         return {"repeat": value.times, **ends, "do": _plain(value.body)}
     if isinstance(value, Sparse):
         within = _plain(value.within)
-        return {**_picked(value), **({"within": within} if within != "everyone" else {})}
+        return {**_picked(value), **({"topology": within} if within != "everyone" else {})}
     if isinstance(value, Step):
         reads = {"reads": [value.reads, *value.beside]} if value.beside else {}
         return {name: inner for name, inner in _fields(value).items() if name not in ("name", "beside")} | reads

@@ -59,15 +59,21 @@ def hearing(hears: str) -> Topology:
         ("{ring: 2}", Ring(2)),
         ("{groups: 2}", Groups(2)),
         ("{groups: [4, 1]}", Groups(2, (4, 1))),
-        ("{role: debater}", OfRole(("debater",))),
+        ("debater", OfRole(("debater",))),
+        ("[debater]", OfRole(("debater",))),
+        ("{topology: {ring: 1}}", Ring(1)),
+        (
+            "{topology: {ring: 1}, where: differs, weight: confidence}",
+            Sparse("confidence", Keep("mean"), Sparse("differs", Keep("above", 0), Ring(1))),
+        ),
         ("{edges: [[ann, bob], [bob, cai]]}", Edges((("ann", "bob"), ("bob", "cai")))),
         ("{random: 0.5}", RandomEdges(0.5)),
         ("{networkx: watts_strogatz_graph, k: 2, p: 0.1}", NetworkX("watts_strogatz_graph", {"k": 2, "p": 0.1})),
-        ("{sparse: {weight: confidence}}", Sparse("confidence", Keep("mean"))),
-        ("{sparse: {weight: confidence, keep: {top: 1}}}", Sparse("confidence", Keep("top", 1))),
-        ("{sparse: {weight: confidence, keep: {drop_bottom: 2}}}", Sparse("confidence", Keep("drop_bottom", 2))),
-        ("{sparse: {weight: confidence, keep: {above: -0.5}}}", Sparse("confidence", Keep("above", -0.5))),
-        ("{sparse: {weight: confidence, keep: mean_of_all}}", Sparse("confidence", Keep("mean_of_all"))),
+        ("{weight: confidence}", Sparse("confidence", Keep("mean"))),
+        ("{weight: confidence, keep: {top: 1}}", Sparse("confidence", Keep("top", 1))),
+        ("{weight: confidence, keep: {drop_bottom: 2}}", Sparse("confidence", Keep("drop_bottom", 2))),
+        ("{weight: confidence, keep: {above: -0.5}}", Sparse("confidence", Keep("above", -0.5))),
+        ("{weight: confidence, keep: mean_of_all}", Sparse("confidence", Keep("mean_of_all"))),
     ],
 )
 def test_words_of_hears(hears: str, meant: Topology) -> None:
@@ -119,7 +125,7 @@ def test_settings_within_texts() -> None:
     text = (
         "settings: {power: 2, style: short, lists: [last]}\n"
         "steps: {a: {role: debater, prompt: my/$style.j2, shows: [$lists, evidence],\n"
-        "  with: {price: costs $5, own: $style}, hears: {sparse: {weight: confidence ** $power}}}}\n"
+        "  with: {price: costs $5, own: $style}, hears: {weight: confidence ** $power}}}\n"
         "schedule: [a, {repeat: '$power * $power - 1', do: [a]}]\ndecide: first\n"
     )
     method = made(protocol_of("p", parse(text, "p.yaml")))

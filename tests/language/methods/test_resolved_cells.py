@@ -65,7 +65,7 @@ def test_nested_axes_reach_into_a_setting(tmp_path: Path) -> None:
     protocol = (
         "protocols:\n  mine:\n    settings: {keep: mean, graph: {networkx: watts_strogatz_graph, k: 2, p: 0.1}}\n"
         "    steps:\n      a: {role: debater, prompt: common/answer.j2, hears: $graph}\n"
-        "      b: {role: debater, prompt: common/answer.j2, hears: {sparse: {weight: confidence, keep: $keep}}}\n"
+        "      b: {role: debater, prompt: common/answer.j2, hears: {weight: confidence, keep: $keep}}\n"
         "    schedule: [a, b]\n    decide: majority\n"
     )
     text = SMALL + "  own: {protocol: mine}\n" + protocol + "grid: {own: {keep.top: [1], graph.p: [0.5]}}\n"

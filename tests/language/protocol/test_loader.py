@@ -20,8 +20,8 @@ settings: {rounds: 2, keep: mean}
 roles: {debater: everyone, judge: {model_of: first}}
 steps:
   answer: {role: debater, prompt: common/answer.j2}
-  revise: {role: debater, hears: {sparse: {weight: confidence, keep: $keep}}, prompt: my/revise.j2}
-  judge: {role: judge, hears: {role: debater}, reads: verdict, prompt: my/judge.j2}
+  revise: {role: debater, hears: {weight: confidence, keep: $keep}, prompt: my/revise.j2}
+  judge: {role: judge, hears: debater, reads: verdict, prompt: my/judge.j2}
 schedule: [answer, {repeat: $rounds, until: approved, do: [revise, judge]}]
 decide: majority
 """
@@ -62,11 +62,11 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
         ("keep: mean}", "keep: mean, ^agents: x}", "a method says this itself", "otherwise"),
         ("rounds: 2", "rounds: ^-2", "rounds is -2", "at least 0"),
         ("{role: debater, prompt", "{role: ^debatr, prompt", "there is no role debatr", "did you mean debater?"),
-        ("hears: {role: debater}", "hears: {role: ^x}", "there is no role x", "debater"),
+        ("hears: debater", "hears: ^x", "there is no role x", "debater"),
         ("judge: {model_of: first}}", "judge: {model_of: first}, ^critic: second}", "nobody speaks", "remove"),
         (
-            "hears: {role: debater},",
-            "hears: {role: debater}, shows: ^about_me,",
+            "hears: debater,",
+            "hears: debater, shows: ^about_me,",
             "judge is told what is about it, and no turn is",
             "write each: edge in the words of step revise (p.yaml:5:3)",
         ),

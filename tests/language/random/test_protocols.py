@@ -60,11 +60,9 @@ SAID: list[Any] = [
 HEARS = st.one_of(
     st.sampled_from(["nobody", "everyone", "self", {"ring": 1}, {"groups": 2}, {"random": 0.5}]),
     st.sampled_from([{"networkx": "cycle_graph"}, {"edges": [["ann", "bob"], ["bob", "ann"]]}]),
-    st.lists(
-        st.sampled_from(["debater", "second", "judge", "helper", "picked"]), min_size=1, max_size=3, unique=True
-    ).map(lambda roles: {"role": roles}),
+    st.lists(st.sampled_from(["debater", "second", "judge", "helper", "picked"]), min_size=1, max_size=3, unique=True),
     st.builds(
-        lambda weight, keep, within: {"sparse": {"weight": weight, "keep": keep, "within": within}},
+        lambda weight, keep, topology: {"weight": weight, "keep": keep, "topology": topology},
         st.sampled_from(
             [
                 "confidence",
@@ -458,5 +456,5 @@ def test_most_of_what_is_drawn_is_accepted() -> None:
     """A generator whose protocols were all refused, or without the rarer words, would show nothing."""
     if not SEEN["accepted"] + SEEN["refused"]:
         pytest.skip("the protocols were drawn in another process")
-    assert SEEN["accepted"] >= 0.4 * (SEEN["accepted"] + SEEN["refused"])
+    assert SEEN["accepted"] >= 0.35 * (SEEN["accepted"] + SEEN["refused"])
     assert [what for what in _SELDOM if SEEN[what] < 5] == []

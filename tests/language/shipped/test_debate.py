@@ -33,7 +33,7 @@ GRAPHS = {
     ),
     "trust": (
         "trust",
-        f"{{sparse: {{weight: {WEIGHT}, keep: mean}}}}",
+        f"{{weight: {WEIGHT}, keep: mean}}",
         "cortexdebate",
         "{rounds: 3, recalibration: none}",
     ),

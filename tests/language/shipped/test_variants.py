@@ -86,7 +86,7 @@ def test_an_embedding_needs_no_comparer() -> None:
 def test_a_weight_by_an_asked_similarity_needs_a_step_that_asks() -> None:
     text = (
         "steps:\n  a: {role: debater, prompt: a.j2}\n"
-        "  b: {role: debater, prompt: b.j2, hears: {sparse: {weight: intimacy}}}\n"
+        "  b: {role: debater, prompt: b.j2, hears: {weight: intimacy}}\n"
         "schedule: [a, b]\ndecide: majority\nsimilarity: asked\n"
     )
     with pytest.raises(SpecError, match="no step asks for the similarity"):
