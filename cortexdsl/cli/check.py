@@ -29,6 +29,7 @@ from cortexdsl.plan.forecast.warnings import (
 )
 from cortexdsl.plan.jobs.consent import check_consent, forget, is_permitted, remember, request_of
 from cortexdsl.plan.persistence.controls import in_words
+from cortexdsl.tasks.programs.sandbox import problem as sandbox_problem
 from cortexdsl.text_layout import aligned
 
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
@@ -91,12 +92,26 @@ def _warnings(plan: Plan) -> list[Problem]:
         )
         elsewhere = "" if unset.is_needed else ", unless the key is in a file or comes from this machine"
         problems.append(Problem(plan.spec_path, what, f"before the run: export {unset.variable}=...{elsewhere}"))
-    for warn in (unasked_caches, _unmeasurable, _without_numbers, steps_that_show_nothing):
+    for warn in (unasked_caches, _programs, _unmeasurable, _without_numbers, steps_that_show_nothing):
         problems += warn(plan)
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
         problems.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))
     return problems
+
+
+def _programs(plan: Plan) -> Iterator[Problem]:
+    """Yield what keeps programs from being run, and questions whose programs cannot be compared by what they do."""
+    for task in plan.tasks.values():
+        frames = [item.frame for item in task.items if item.frame is not None]
+        if frames and (reason := sandbox_problem()):
+            what, _, remedy = reason.partition("\n")
+            yield Problem(plan.spec_path, f"{task.label}: {what}", remedy.strip())
+        without = sum(not frame.examples for frame in frames)
+        if without:
+            what = f"{without:,} of {counted(len(frames), 'question')} of {task.label} have no example inputs"
+            remedy = "their programs are one answer only if their text is: name a column with calls: examples: COLUMN"
+            yield Problem(plan.spec_path, what, remedy)
 
 
 _ONLY_SHORT = {

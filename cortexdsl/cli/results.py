@@ -49,13 +49,18 @@ def add_report_arguments(parser: VerbParser) -> None:
     add_results(parser)
     parser.add("--text", "print the report, and write nothing", **FLAG)
     parser.add("--how", "print it with what was declared, how it was tested, and what p and intervals mean", **FLAG)
+    parser.add("--bibtex", "print what to cite as BibTeX: methods, data, and the correction of the tests", **FLAG)
     parser.add("--no-figures", "draw no figures. Figures take most of the time", **FLAG)
     parser.add("--threads", "how many figures are drawn at once (default: 1)", type=int, default=1)
 
 
 def run_report(args: argparse.Namespace) -> int:
     """Run the verb."""
-    if args.text or args.how:
+    if args.bibtex:
+        from cortexdsl.report.phrasing.citations import bibtex
+
+        sys.stdout.write(bibtex(plan_or_empty(Layout(args.results.as_posix()))))
+    elif args.text or args.how:
         from cortexdsl.report.terminal import terminal_report
 
         sys.stdout.write(terminal_report(args.results, is_coloured=sys.stdout.isatty(), has_how=args.how))

@@ -87,6 +87,8 @@ class Dataset:
         -> column names.
     kind, metric : str or None
         Answer kind and metric of your own file, or instead of those of the registry.
+    tolerance : str or None
+        How far a number may be from the gold: `0.01`, or `5%` of it.
     reading : str
         `lenient` or `strict`: which reading scores.
     shuffle_options : bool or None
@@ -120,6 +122,7 @@ class Dataset:
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
     drop_unanswered: bool = False
+    tolerance: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

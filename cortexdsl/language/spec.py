@@ -18,7 +18,7 @@ from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.cross_references import cross_check, secret_texts
 from cortexdsl.language.grammar.entries import core_value
 from cortexdsl.language.grammar.experiment import SpecText
-from cortexdsl.language.grammar.questions import COLUMNS, DatasetText
+from cortexdsl.language.grammar.questions import COLUMNS, DatasetText, tolerance_of
 from cortexdsl.language.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
 from cortexdsl.language.inheritance import read_extended, resolve_methods
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all
@@ -246,10 +246,11 @@ def _dataset(
     return core_value(
         Dataset,
         entry,
-        translated=("file", *COLUMNS),
+        translated=("file", "tolerance", *COLUMNS),
         label=label,
         path=path,
         seed=seed if entry.seed is None else entry.seed,
+        tolerance=None if entry.tolerance is None else tolerance_of(entry.tolerance),
         fields=MappingProxyType(columns),
     )
 

@@ -9,6 +9,7 @@ from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, interval
 from cortexdsl.report.data import ReportData, read_data
 from cortexdsl.report.phrasing import provenance
+from cortexdsl.report.phrasing.citations import data_in_words
 from cortexdsl.report.phrasing.claims import Answer, answer, with_shared_notes
 from cortexdsl.report.phrasing.comparisons import (
     comparison_notes,
@@ -70,6 +71,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False, has_how: bool = 
         wrapped(history.unchanged) if history.unchanged and not has_how else _list("Declared:", history.said),
         wrapped(provenance.stopping_line(data)),
         _list("How this was tested:", provenance.how_tested(data, answers)) if has_how else (),
+        _list("Data:", (f"{label}: {text}" for label, text in data_in_words(data.plan))) if has_how else (),
         wrapped(health_line(data.health) if data.health else ""),
         wrapped(" ".join((cost.sentence, *cost.seeds)) if cost else ""),
         [f"{'' if has_how else 'How this was tested: --how. '}The whole report: {folder / 'report.html'}"],

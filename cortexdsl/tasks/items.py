@@ -160,6 +160,7 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     decimal: Mark = entry.decimal if isinstance(answer, str) else "."
     kind = kind_named(entry.kind, options, labels, decimal)
     said, frame = CONVERTERS[entry.gold](answer, options), None
+    said = [*said, *map(str, field(row, entry.aliases, ()))]
     if entry.kind == "code":
         try:
             frame, said = _program(entry, row, text, said)

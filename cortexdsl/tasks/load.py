@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +12,9 @@ from typing import Any
 from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
 from cortexdsl.numbers import counted
+from cortexdsl.tasks.generated import GENERATORS
 from cortexdsl.tasks.grading.metrics import check_metric
+from cortexdsl.tasks.grading.tolerance import WITHIN
 from cortexdsl.tasks.items import Items, columns, name_rows, names_of, nested_rows, read_items
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.reading.number import Mark
@@ -23,31 +24,6 @@ from cortexdsl.tasks.sources.files import delimiter_of, files_of, rows_of
 from cortexdsl.tasks.sources.hub import HubTable, hub_table
 from cortexdsl.tasks.sources.values import CONVERTERS, decimal_mark, field, has_column, is_latex, is_number
 from cortexdsl.tasks.task import Item, Origin, Task
-
-# Numbers of GroupDebate's arithmetic task (arXiv 2409.14051) are drawn uniformly from this range; the paper says
-# "natural numbers" and no more.
-LOW, HIGH = 1, 30
-
-
-def arithmetic_rows(seed: int) -> Iterator[dict[str, str]]:
-    """Yield questions without end, one expression of six natural numbers each; the k-th depends on seed and k alone.
-
-    `a+b*c+d-e*f` by the usual precedence: the gold is `a + (b*c) + d - (e*f)`.
-    """
-    number = 0
-    while True:
-        number += 1
-        draw = random.Random(f"arithmetic-{seed}-{number}")
-        a, b, c, d, e, f = (draw.randint(LOW, HIGH) for _ in range(6))
-        yield {
-            "id": f"arithmetic-{seed}-{number:05d}",
-            "question": f"What is the result of {a}+{b}*{c}+{d}-{e}*{f}?",
-            "answer": str(a + b * c + d - e * f),
-        }
-
-
-GENERATORS: Mapping[str, Callable[[int], Iterator[Mapping[str, Any]]]] = {"arithmetic": arithmetic_rows}
-"""Rows without end, from a seed, of each dataset of the registry that is `generated`."""
 
 COLUMNS = ("question", "answer", "id", "context", "choices", "cluster", "group", "images", "entry", "examples")
 """Words of a field map that name columns."""
@@ -212,16 +188,33 @@ def _changed(entry: DatasetEntry, dataset: Dataset) -> DatasetEntry:
                 f"dataset {dataset.label}: unknown kind {dataset.kind!r}{nearest(dataset.kind, KINDS)}", word="kind"
             )
         changes |= {"kind": dataset.kind, "metric": ""}
-    if dataset.metric is not None:
-        changes["metric"] = check_metric(dataset.metric)
+    changes |= _metric(dataset)
     if changes:
         kept = {name: {k: v for k, v in words.items() if k not in changes} for name, words in entry.subsets.items()}
-        entry = replace(entry, **changes, subsets=kept)
+        entry = _with_tolerance(replace(entry, **changes, subsets=kept), dataset)
     gold = dataset.fields.get("gold", entry.gold)
     if gold not in CONVERTERS:
         raise DataError(f"dataset {dataset.label}: unknown gold {gold!r}{nearest(gold, CONVERTERS)}", word="gold")
     fields = {"options" if k == "choices" else k: v for k, v in dataset.fields.items()}
     return replace(entry, **fields | ({"options": _options(fields["options"])} if "options" in fields else {}))
+
+
+def _metric(dataset: Dataset) -> dict[str, Any]:
+    """Return the metric that a spec names, or that its tolerance means."""
+    name = dataset.metric if dataset.tolerance is None else f"{WITHIN}{dataset.tolerance}"
+    return {} if name is None else {"metric": check_metric(name)}
+
+
+def _with_tolerance(entry: DatasetEntry, dataset: Dataset) -> DatasetEntry:
+    """Refuse a tolerance for answers that are not numbers."""
+    kinds = {entry.kind, *(entry.of_subset(subset).kind for subset in entry.subsets)}
+    if dataset.tolerance is not None and kinds != {"number"}:
+        raise DataError(
+            f"dataset {dataset.label}: a tolerance is for numbers, and its answers are of kind {' and '.join(kinds)}\n"
+            "    remove tolerance, or write kind: number",
+            word="tolerance",
+        )
+    return entry
 
 
 def _read_named(entry: DatasetEntry, dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
@@ -238,7 +231,12 @@ def _read_named(entry: DatasetEntry, dataset: Dataset) -> tuple[DatasetEntry, It
         source, rows = f"hub: {table.id}", table.rows
     if dataset.fields:
         _check_columns(dataset, list(rows()), source)
-    read = read_items(entry, _selected(rows(), entry.subset_field, subsets), place.of, place.folder)
+    selected = (
+        row
+        for row in _selected(rows(), entry.subset_field, subsets)
+        if all(str(field(row, name)) == value for name, value in entry.only.items())
+    )
+    read = read_items(entry, selected, place.of, place.folder)
     if not read.rows:
         raise DataError(f"dataset {entry.name}: no question in {source}\n    is the subset there?", word="file")
     _refuse_unanswered(entry, dataset, read, f"dataset {entry.name}, {source}")
@@ -368,8 +366,7 @@ def _read_own(dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
         entry = own_entry(replace(dataset, delimiter=delimiter), selected, numbers)
     except DataError as error:
         raise DataError(f"{source}: {error}", word=error.word) from None
-    if dataset.metric is not None:
-        entry = replace(entry, metric=check_metric(dataset.metric))
+    entry = _with_tolerance(replace(entry, **_metric(dataset)), dataset)
     read = read_items(entry, selected, lambda place: f"{source}, row {numbers[place - 1]}", lambda: folder)
     read = read.numbered(numbers)
     if not read.rows:

@@ -48,6 +48,8 @@ class DatasetEntry:
     context: Any = None
     cluster: Any = None
     images: tuple[str, ...] = ()
+    aliases: Any = None
+    only: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     entry: Any = None
     examples: Any = None
     setup: tuple[str, ...] = ()

@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 
 from cortexdsl.language.grammar.addresses import Address, KeyName, Place
-from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, StrictEntry, Text, Whole, invalid
+from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, Positive, StrictEntry, Text, Whole, invalid
+from cortexdsl.language.grammar.spending import Percentage
 from cortexdsl.tasks.retrieval.sources import KEYS, Retriever
 
 
@@ -41,6 +42,23 @@ def _listed_name(value: Any) -> Any:
         remedy = f"for a dataset of the hub write hub: {value}; for a file of your own, file: PATH"
         raise invalid(f"{value} is not a name of the list (cortexdsl data list)", remedy)
     return value
+
+
+class RelativeText(StrictEntry):
+    """A tolerance as a share of the right answer."""
+
+    example: ClassVar[str] = "{relative: 5%}"
+    hints: ClassVar[Mapping[str, str]] = {
+        "absolute": "write the number alone: tolerance: 0.01",
+        "percent": "write tolerance: {relative: 5%}",
+    }
+
+    relative: Annotated[Percentage, Field(gt=0, lt=1)] = Field(description="The share: 5%, or 0.05.")
+
+
+def tolerance_of(written: float | RelativeText) -> str:
+    """Return a tolerance as the core spells it: `0.01`, or `5%` of the right answer."""
+    return f"{written.relative * 100:.12g}%" if isinstance(written, RelativeText) else f"{written:.12g}"
 
 
 class DatasetText(StrictEntry):
@@ -108,7 +126,7 @@ class DatasetText(StrictEntry):
     gold: Text | None = Field(
         None,
         description="How the answer column contains the right answer: plain, hashes, boxed, label, first_option, "
-        "boolean, answers_or_none, number or tests.",
+        "option_number, boolean, answers_or_none, number or tests.",
     )
     records: Text | None = Field(
         None, description="For a JSON file: the path to the list of rows, such as data.paragraphs.qas."
@@ -117,6 +135,9 @@ class DatasetText(StrictEntry):
         None, description="The kind of answers: number, choice, yesno, expression, text, labels, free or code."
     )
     metric: Text | None = Field(None, description="How answers are graded. Default: the usual way of their kind.")
+    tolerance: Annotated[Positive | RelativeText, OneOf("a number such as 0.01")] | None = Field(
+        None, description="For numbers: how far an answer may be from the right one, in votes from an earlier answer."
+    )
     reading: Literal["lenient", "strict"] = Field(
         "lenient",
         description="Which reading of a reply is scored. "
@@ -167,6 +188,8 @@ class DatasetText(StrictEntry):
             elif not allowed.get(word, True):
                 other = "path" if word == "revision" and source == "name" else source
                 yield word, f"{word} does not go with {other}"
+        if self.tolerance is not None and self.metric is not None:
+            yield "metric", "tolerance says how numbers are graded"
         if self.ids and self.stratify:
             yield "stratify", "ids names the questions, so nothing is left to stratify"
         if self.ids and self.size is not None and self.size != len(self.ids):

@@ -14,6 +14,7 @@ from cortexdsl.errors import SpecError
 from cortexdsl.language.inheritance import read_extended
 from cortexdsl.numbers import THIN, counted, number, p_value
 from cortexdsl.report.data import ReportData
+from cortexdsl.report.phrasing.citations import data_in_words
 from cortexdsl.report.phrasing.claims import Answer, details_in_words
 from cortexdsl.report.phrasing.comparisons import (
     TESTED,
@@ -134,7 +135,11 @@ def facts(data: ReportData) -> tuple[str, ...]:
 def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return (name, value) of what fixed the experiment."""
     datasets = plan.get("datasets") or {}
-    named = [(f"Dataset {label}", _facts(entry)) for label, entry in datasets.items()]
+    cited = dict(data_in_words(plan))
+    named = [
+        (f"Dataset {label}", "; ".join(filter(None, (_facts(entry), cited.get(label)))))
+        for label, entry in datasets.items()
+    ]
     limits = {key: value for key, value in (plan.get("limits") or {}).items() if value is not None}
     rows = [
         ("Spec", str(plan.get("spec", ""))),

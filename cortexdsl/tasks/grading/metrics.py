@@ -20,6 +20,7 @@ from rapidfuzz import fuzz
 
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.tasks.grading.math import equivalent, hendrycks_equal
+from cortexdsl.tasks.grading.tolerance import WITHIN, within
 from cortexdsl.tasks.reading.kinds import canonical_text
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -300,11 +301,11 @@ EQUALITIES: Mapping[str, Equality] = {
 
 def equality_of(metric: str) -> Equality:
     """Return the equality of two answers under a metric."""
-    return EQUALITIES.get(metric, eq)
+    return within(metric) if metric.startswith(WITHIN) else EQUALITIES.get(metric, eq)
 
 
 def _by_equality(name: str) -> Metric:
-    return lambda answer, golds, labels: float(any(EQUALITIES[name](answer, gold) for gold in golds))
+    return lambda answer, golds, labels: float(any(equality_of(name)(answer, gold) for gold in golds))
 
 
 TESTS = "tests"
@@ -350,9 +351,24 @@ def check_metric(name: str) -> str:
     DataError
         If there is no such metric.
     """
+    metric_named(name)
+    return name
+
+
+def metric_named(name: str) -> Metric:
+    """Return the metric of that name.
+
+    Raises
+    ------
+    DataError
+        If there is no such metric.
+    """
+    if name.startswith(WITHIN):
+        within(name)
+        return _by_equality(name)
     if name not in METRICS:
         raise DataError(f"no metric {name!r}\n    metrics: {', '.join(METRICS)}", word="metric")
-    return name
+    return METRICS[name]
 
 
 def grade_all(cases: Sequence[Case], passes: Passes | None = None) -> list[float]:
@@ -378,5 +394,5 @@ def grade_all(cases: Sequence[Case], passes: Passes | None = None) -> list[float
         elif metric == "math" and known:
             scores.append(float(any(known.get((gold, answer), False) for gold in golds)))
         else:
-            scores.append(METRICS[check_metric(metric)](answer, golds, labels))
+            scores.append(metric_named(metric)(answer, golds, labels))
     return scores

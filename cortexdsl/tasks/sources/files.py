@@ -152,7 +152,8 @@ def csv_rows(
     DataError
         The delimiter is not certain, a row has too many or too few cells, or two columns have one name.
     """
-    delimiter = "," if columns and delimiter is None else csv_delimiter(path, text, delimiter)
+    usual = "\t" if path.suffix == ".tsv" else ","
+    delimiter = usual if columns and delimiter is None else csv_delimiter(path, text, delimiter)
     stated = _SEP.match(text)
     text = text[stated.end() :] if stated else text
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)

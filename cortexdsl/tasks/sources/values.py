@@ -196,6 +196,12 @@ def _first_option(value: Any, options: Options) -> list[str]:
     return [options[0][0]] if options else []
 
 
+def _option_number(value: Any, options: Options) -> list[str]:
+    """WinoGrande: the place of the right option, counted from 1."""
+    number = str(value).strip()
+    return [options[int(number) - 1][0]] if number.isdecimal() and 0 < int(number) <= len(options) else [number]
+
+
 _BITS = {"1": "yes", "1.0": "yes", "0": "no", "0.0": "no", "t": "yes", "f": "no", "y": "yes", "n": "no"}
 
 
@@ -235,6 +241,7 @@ CONVERTERS: Mapping[str, Converter] = {
     "boxed": _boxed,
     "label": _label,
     "first_option": _first_option,
+    "option_number": _option_number,
     "boolean": _boolean,
     "answers_or_none": _answers_or_none,
     "number": _no_thousands,

@@ -1,0 +1,34 @@
+"""Numbers that are near enough: metrics with a tolerance, for grades and for votes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from cortexdsl.core.answers import number_of
+from cortexdsl.errors import DataError
+
+WITHIN = "within "
+"""Prefix of metrics with a tolerance: `within 0.01`, or `within 5%` of the gold."""
+_TOLERANCE = re.compile(rf"{WITHIN}(\d[\d.e-]*)(%?)")
+
+
+@lru_cache
+def within(metric: str) -> Callable[[str, str], bool]:
+    """Return the equality of numbers up to a tolerance; a relative one is a share of the gold, or earlier answer."""
+    written = _TOLERANCE.fullmatch(metric)
+    if written is None:
+        raise DataError(
+            f"no metric {metric!r}\n    write tolerance: 0.01, or tolerance: {{relative: 5%}}", word="metric"
+        )
+    bound, is_relative = Fraction(written[1]), bool(written[2])
+
+    def is_near(answer: str, gold: str) -> bool:
+        one, other = number_of(answer), number_of(gold)
+        if one is None or other is None:
+            return answer == gold
+        return abs(one - other) <= bound * (abs(other) / 100 if is_relative else 1)
+
+    return is_near

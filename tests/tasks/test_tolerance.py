@@ -1,0 +1,105 @@
+"""Numbers with a tolerance: graded, and counted as one answer in votes, by one notion of equality."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.core import Dataset, Ports
+from cortexdsl.errors import DataError, InputError
+from cortexdsl.language.spec import load_spec
+from cortexdsl.tasks.grading.metrics import equality_of
+from cortexdsl.tasks.load import load
+from cortexdsl.tasks.task import Task
+from tests.engine.stage import Stage, StagedReader, method, run
+
+SPEC = """\
+title: Estimates
+seed: 1
+dataset: {{file: estimates.csv, {0}}}
+models: {{m: {{model: builtin/solver}}}}
+agents: [{{name: a, model: m}}]
+methods: {{v: {{protocol: voting}}}}
+"""
+
+
+def task(folder: Path, words: str, answer: str = "3.14159") -> Task:
+    (folder / "estimates.csv").write_text(f"question,answer\nHow much?,{answer}\n", encoding="utf-8")
+    (folder / "estimates.yaml").write_text(SPEC.format(words), encoding="utf-8")
+    return load(load_spec(folder / "estimates.yaml").datasets["estimates"])
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "gold", "answer", "is_right"),
+    [
+        ("0.01", "3.14159", "3.14", True),
+        ("0.01", "3.14159", "3.15159", True),  # exactly, as decimals and not as binary fractions
+        ("0.01", "3.14159", "3.16", False),
+        ("0.01", "3.14159", "22/7", True),
+        ("1.0e-3", "3.14159", "3.14", False),
+        ("2", "100", "98", True),
+        ("2", "100", "97.9", False),
+        ("{relative: 5%}", "100", "95", True),
+        ("{relative: 5%}", "100", "94.9", False),
+        ("{relative: 0.05}", "-100", "-105", True),
+        ("{relative: 0.5%}", "200", "201.01", False),
+        ("{relative: 5%}", "0", "0.001", False),
+        ("{relative: 5%}", "0", "0", True),
+    ],
+)
+def test_a_number_near_the_gold_is_right_and_votes_for_it(
+    tolerance: str, gold: str, answer: str, is_right: bool, tmp_path: Path
+) -> None:
+    tried = task(tmp_path, f"tolerance: {tolerance}", gold)
+    question = tried.questions[0]
+    value = tried.reader(question).read("answer", f"Answer: {answer}").value
+    assert tried.grade(question.id, value) == float(is_right)
+    assert value is not None
+    assert tried.reader(question).same(value, tried.gold(question.id)[0]) is is_right
+
+
+class NearReader(StagedReader):
+    """Takes numbers for one answer as a tolerance of 0.01 does."""
+
+    def same(self, answer: str, earlier: str) -> bool:
+        return equality_of("within 0.01")(answer, earlier)
+
+
+class Near(Stage):
+    """A stage whose reader has a tolerance."""
+
+    def ports(self) -> Ports:
+        return Ports(self.ask, self.render, NearReader(), self.similarity)
+
+
+def test_answers_within_the_tolerance_are_one_answer_of_a_debate() -> None:
+    """3.14 and 3.1416 are near to the first answer, 3.2 is not."""
+    script = {"answer:a0": "3.14|0.9", "answer:b0": "3.1416|0.9", "answer:c0": "3.2|0.9"}
+    debate = run(method({"answer": {}}, ["answer"], {"debater": "a b c"}), Near(script))
+    assert debate.votes == {"3.14": 2, "3.2": 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("tolerance: 0", r"estimates.yaml:3:43: dataset.tolerance is 0\n"),
+        ("tolerance: -1", r"dataset.tolerance is -1\n"),
+        ("tolerance: 5%", r"allowed: a number such as 0.01, \{relative: 5%\}"),
+        ("tolerance: {relative: 0}", r"dataset.tolerance.relative is 0\n"),
+        ("tolerance: {relative: 500%}", r"dataset.tolerance.relative is 5.0\n"),
+        ("tolerance: {relative: 5 percent}", r"write 5%, or 0.05"),
+        ("tolerance: 0.1, metric: em", r"tolerance says how numbers are graded\n    remove metric"),
+        ("tolerance: .nan", r"not a finite number"),
+    ],
+)
+def test_a_bad_tolerance_is_refused_with_its_place(words: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        task(tmp_path, words)
+
+
+def test_a_tolerance_for_other_answers_than_numbers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="a tolerance is for numbers, and its answers are of kind text\n    remove"):
+        task(tmp_path, "tolerance: 0.1, kind: text")
+    with pytest.raises(DataError, match="of kind choice"):
+        load(Dataset("mmlu", name="mmlu", path=str(tmp_path), tolerance="0.1"))
