@@ -7,7 +7,6 @@ from benchmarks.house.language_size import fixed_values, places, places_of_proto
 NOT_YET_USED = {
     "BallotForm.tie",
     "VoteText.tie",
-    "DatasetText.examples",
     "ToolText.function",
     "ToolText.seconds",
     "AnalysisText.correction",
@@ -71,7 +70,7 @@ NOT_YET_USED = {
     "WeightedForm.weighted",
 }
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
-MOST = {"places": 278, "places of a protocol": 92, "keys": 210, "fixed values": 90}
+MOST = {"places": 280, "places of a protocol": 92, "keys": 212, "fixed values": 90}
 """A new word makes the language harder to learn, so it replaces another one, or is worth a larger number here."""
 
 
