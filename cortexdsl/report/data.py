@@ -45,7 +45,6 @@ class ScoreRow:
     tool_calls: int
     other_language: int
     unmeasured: int
-    input_tokens: int | None
     value: float | None
     score: float | None
     opening_score: float | None

@@ -1,7 +1,8 @@
-"""Tables and sentences on cost, time, seeds, and savings of a run."""
+"""Tables and sentences on cost, time and seeds of a run."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes
 from cortexdsl.records.tallies import JobTally, TallySum, total_of
 from cortexdsl.report.data import ScoreRow
-from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text, value
+from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text
 
 SHARED = "shared"
 _NO_SEEDS = {
@@ -22,19 +23,6 @@ _NO_SEEDS = {
     "ignored": "gave two replies to one seed",
     "refused": "took no seed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class DebateUsage:
-    """The usage of debates; `input_tokens` is None if a server did not count some."""
-
-    calls: int
-    input_tokens: int | None
-
-    def __add__(self, other: DebateUsage) -> DebateUsage:
-        known = self.input_tokens is not None and other.input_tokens is not None
-        tokens = (self.input_tokens or 0) + (other.input_tokens or 0) if known else None
-        return DebateUsage(self.calls + other.calls, tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +37,11 @@ class RunCost:
     attempts: Table | None
     brief: str
     seeds: tuple[str, ...] = ()
-    savings: Table | None = None
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """Those that there are, in the order of the page."""
-        return tuple(t for t in (self.table, self.attempts, self.savings) if t is not None)
+        return tuple(t for t in (self.table, self.attempts) if t is not None)
 
 
 def run_cost(
@@ -64,45 +51,34 @@ def run_cost(
     if not tallies:
         return None
     names = {str(cell["slug"]): str(cell["cell"]) for cell in plan.get("cells", ())}
-    cells = frozenset(names)
     for training in plan.get("trainings") or ():
         names |= {str(phase["slug"]): f"{training['training']} {phase['phase']}" for phase in training["phases"]}
     groups: dict[str, list[JobTally]] = {name: [] for name in names.values()}
     for tally in tallies:
         groups.setdefault(names.get(tally.cell or "", "other jobs"), []).append(tally)
-    used = _usage(scores)
+    used = Counter[str]()
+    for row in scores:
+        used[row.cell] += row.calls
     by_cell = {name: _with_shared(total_of(own), used.get(name)) for name, own in groups.items() if own}
     total = total_of(tallies)
     total = replace(total, calls={**total.calls, "shared": sum(own.calls.get("shared", 0) for own in by_cell.values())})
-    everything = sum((used[name] for name in names.values() if name in used), DebateUsage(0, 0))
-    sent = total_of(tally for tally in tallies if tally.cell in cells)
     return RunCost(
         _spending_table(by_cell, total),
         _sentence(total, tallies),
         _attempt_table(by_cell),
         _brief(total, tallies),
         (*seed_sentences(read_seed_probes(folder)), *_seedless(folder)),
-        savings_table(everything, sent),
     )
 
 
-def _usage(scores: Iterable[ScoreRow]) -> dict[str, DebateUsage]:
-    """Return what the debates of each cell used."""
-    used: dict[str, DebateUsage] = {}
-    for row in scores:
-        one = DebateUsage(row.calls, row.input_tokens)
-        used[row.cell] = used[row.cell] + one if row.cell in used else one
-    return used
-
-
-def _with_shared(own: TallySum, used: DebateUsage | None) -> TallySum:
+def _with_shared(own: TallySum, used: int | None) -> TallySum:
     """Return what a cell's jobs did, with the calls of its debates that others had sent.
 
     A job counts as shared what another asks at the same moment; replies of earlier calls come from a log.
     """
     if used is None:
         return own
-    return replace(own, calls={**own.calls, "shared": max(0, used.calls - own.calls.get("asked", 0))})
+    return replace(own, calls={**own.calls, "shared": max(0, used - own.calls.get("asked", 0))})
 
 
 def _spending_table(by_cell: Mapping[str, TallySum], total: TallySum) -> Table:
@@ -233,32 +209,3 @@ def _seedless(folder: Path) -> Iterator[str]:
     """Yield a sentence about each model whose provider refused the seeds of its calls."""
     for model in Refusals(Path(Layout(folder.as_posix()).spent)).without_seed():
         yield f"{model} takes no seed: its replies were drawn without one, and the same call may bring another reply."
-
-
-def savings_table(used: DebateUsage, sent: TallySum) -> Table | None:
-    """Return prompt tokens that debates read, and those that several cells shared.
-
-    None if nothing was saved, or there are no scores.
-    """
-    tokens = used.input_tokens
-    asked = sent.calls.get("asked", 0)
-    rows: list[tuple[str, int | None, int | None]] = [("Read by models in the debates", used.calls, tokens)]
-    if asked < used.calls:
-        spared = None if tokens is None else max(0, tokens - sent.usage.input_tokens)
-        rows.append(("Asked once for several cells", used.calls - asked, spared))
-    if len(rows) == 1:
-        return None
-
-    fields = [
-        text("Prompts", "prompts", lambda row: row[0]),
-        count("Calls", "calls", lambda row: row[1]),
-        count("Tokens", "tokens", lambda row: row[2]),
-        value(
-            "Share of tokens",
-            "share_of_tokens",
-            lambda part: NOTHING if part is None else f"{number(100 * part, 1)} %",
-            of=lambda row: row[2] / tokens if row[2] is not None and tokens else None,
-        ),
-    ]
-    note = "Equal calls of several cells are sent once."
-    return tabulate("savings", "What of the prompts was not sent.", fields, rows, note)

@@ -118,20 +118,6 @@ def test_what_was_found_about_seeds_is_said(tmp_path: Path) -> None:
     ]
 
 
-def test_what_was_not_sent_is_one_table(tmp_path: Path) -> None:
-    """Debates read 120 calls of 10,000 tokens; 80 of 8,000 were sent (40 and 4,000 a cell)."""
-    (tmp_path / "scores.csv").write_text(f"{SCORES}a,60,5000,d,1,q\nb[keep=mean],60,5000,d,1,q\n")
-    write(tmp_path / "spent", said(), said("b~keep=mean"), said(job="judge") | {"cell": None})
-    found = cost(tmp_path)
-    assert found is not None
-    assert found.savings is not None
-    assert [[entry.text.replace("\u202f", ",") for entry in row] for row in found.savings.rows] == [
-        ["Read by models in the debates", "120", "10,000", "100 %"],
-        ["Asked once for several cells", "40", "2,000", "20 %"],
-    ]
-    assert [table.name for table in found.tables] == ["spent", "attempts", "savings"]
-
-
 def test_calls_that_another_cell_had_asked_long_before_are_shared_too(tmp_path: Path) -> None:
     """A job finds them in the other's log: it says that 8 were shared, those asked at one moment; 20 a cell were."""
     (tmp_path / "scores.csv").write_text(f"{SCORES}a,60,5000,d,1,q\nb[keep=mean],60,5000,d,1,q\n")
@@ -140,20 +126,6 @@ def test_calls_that_another_cell_had_asked_long_before_are_shared_too(tmp_path: 
     assert found is not None
     assert [row[2].text for row in found.table.rows] == ["20", "20", "40"]
     assert "40 calls more (33 %) cost nothing: another cell had sent the same call." in found.sentence
-
-
-def test_nothing_saved_is_no_table(tmp_path: Path) -> None:
-    """Every call was sent; and tokens that nobody counted are not guessed."""
-    write(tmp_path / "spent", said())
-    (tmp_path / "scores.csv").write_text(f"{SCORES}a,40,4000,d,1,q\n")
-    found = cost(tmp_path)
-    assert found is not None
-    assert found.savings is None
-    (tmp_path / "scores.csv").write_text(f"{SCORES}a,41,4000,d,1,q\na,1,,d,1,r\n")
-    found = cost(tmp_path)
-    assert found is not None
-    assert found.savings is not None
-    assert [entry.text for entry in found.savings.rows[1]] == ["Asked once for several cells", "2", "\u2013", "\u2013"]
 
 
 def test_a_model_that_takes_no_seed_is_said(tmp_path: Path) -> None:
