@@ -148,12 +148,11 @@ def stopped_page(run: StoppedRun) -> Path:
     """Write stopped.html, which is removed when the report is made; the report's own path belongs to its rule."""
     cost = run.cost()
     cells = [_left_table(run.unfinished)] if run.unfinished.cells else []
-    tables = [*cells, *([cost.table, cost.attempts] if cost else [])]
     text = template("stopped.html.j2").render(
         title=provenance.title(run.plan),
         experiment=run.plan["experiment"],
         unfinished=run.unfinished,
-        tables=[table for table in tables if table is not None],
+        tables=[*cells, *(cost.tables if cost else ())],
         spent=cost,
         style=style(),
         has_report=run.end is not None and run.end.complete is not None,

@@ -221,7 +221,7 @@ def _dataset_by_dataset(design: Design, setting: ClaimSetting) -> Finding:
     if design.claim.dataset == NONE:
         each = [replace(finding, supports=not finding.supports) for finding in each]
     at, chosen = deciding(each)
-    note = phrases.weakest_dataset(setting.datasets[at], favoured, len(each), is_none=design.claim.dataset == NONE)
+    note = phrases.weakest_dataset(setting.datasets[at], favoured, len(each))
     return replace(chosen, note=phrases.joined(chosen.note, note))
 
 

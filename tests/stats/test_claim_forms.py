@@ -115,7 +115,7 @@ def test_a_conjunction_has_the_largest_p_of_its_parts() -> None:
     wrong = _row(frame, "accuracy(a) < accuracy(b) and input_tokens(a) < input_tokens(b)")
     assert wrong["verdict"] == "contradicted"
     assert wrong["p"] == pytest.approx(2 * each["p"][0])
-    assert wrong["note"].startswith("holds only if every part does: the weakest is accuracy(a) < accuracy(b), ")
+    assert wrong["note"].startswith("the part that decides is accuracy(a) < accuracy(b), and ")
 
 
 def test_dominance_within_a_margin_is_non_inferiority_there() -> None:

@@ -27,7 +27,7 @@ from cortexdsl.plan.persistence.ledger import Ledger
 from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.phrasing.ledger import runs_in_words
 from cortexdsl.report.phrasing.names import wording
-from cortexdsl.stats.inference.phrases import deciding_comparison, is_detail
+from cortexdsl.stats.inference.phrases import deciding_comparison, is_deciding_part, is_detail
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
 _LONG = 8  # words; a note of several claims that is as long is printed once for all of them
@@ -253,7 +253,7 @@ def _shown(claim: Claim, row: ClaimRow) -> tuple[str, str]:
     """Return the estimate and the interval of a claim, in its units."""
     kind = wording(claim.metric).kind
     if isinstance(claim, All):
-        part = next((part for part in claim.parts if f"the weakest is {part.text}," in row.note), None)
+        part = next((part for part in claim.parts if is_deciding_part(part.text, row.note)), None)
         if part is not None:
             return _shown(part, row)
         return _plain(row)

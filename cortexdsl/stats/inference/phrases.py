@@ -11,10 +11,7 @@ import re
 from cortexdsl.stats.inference.outcomes import UNTESTED
 
 ON_THESE = "; on these questions"
-_DETAILS = re.compile(
-    "(mean over datasets|supported only if it|holds only if every part|against .* decides|from .* decides|means "
-    "|change per |corrected for )"
-)
+_DETAILS = re.compile("mean over datasets|means |change per |corrected for ")
 ONE_FAILS = "at least one part does not hold, shown is "
 
 _FRACTIONS = (
@@ -29,8 +26,8 @@ def joined(*notes: str) -> str:
 
 
 def is_detail(note: str) -> bool:
-    """Return whether a note says how an estimate is made up; all others say how sure it is."""
-    return _DETAILS.match(note) is not None or _DECIDES in note
+    """Return whether a note says how an estimate is made up; all others say what it is of, or how sure it is."""
+    return _DETAILS.match(note) is not None
 
 
 def untested(test: str) -> str:
@@ -57,7 +54,12 @@ def null_range(low: float, high: float) -> str:
 
 def weakest_part(text: str, favoured: int, count: int) -> str:
     """Write which part of a claim decides, and how many parts the estimates favour."""
-    return f"holds only if every part does: the weakest is {text}, and the estimates favour {favoured} of {count} parts"
+    return f"the part that decides is {text}, and the estimates favour {favoured} of {count} parts"
+
+
+def is_deciding_part(text: str, note: str) -> bool:
+    """Return whether a note names this part of a claim as the one that decides, also in the words of 0.2.0."""
+    return f"the part that decides is {text}," in note or f"the weakest is {text}," in note
 
 
 def dominated(null: str) -> str:
@@ -78,11 +80,9 @@ def deciding_comparison(note: str) -> str:
     return next((part.partition(_DECIDES)[0] for part in note.split("; ") if _DECIDES in part), "")
 
 
-def weakest_dataset(name: str, favoured: int, count: int, *, is_none: bool) -> str:
-    """Write which dataset decides a claim about every dataset (or, with `is_none`, about none)."""
-    what = "fails on every dataset" if is_none else "holds on every dataset"
-    decides = f"the dataset {name} decides, and the estimate favours the claim on {favoured} of {count}"
-    return f"supported only if it {what}: {decides}"
+def weakest_dataset(name: str, favoured: int, count: int) -> str:
+    """Write which dataset decides a claim about every dataset, or about none."""
+    return f"the dataset {name} decides, and the estimate favours the claim on {favoured} of {count}"
 
 
 def over_datasets(favoured: int, count: int) -> str:
