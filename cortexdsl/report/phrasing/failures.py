@@ -11,6 +11,12 @@ from cortexdsl.records.unread import mostly_unread_steps, unread_sentences
 from cortexdsl.report.data import Health, ReportData
 from cortexdsl.stats.tables.score_table import absent_in_words
 
+TROUBLES = {
+    "failures": ("call", "brought no reply"),
+    "unparsed_turns": ("turn", "could not be read"),
+    "unanswered": ("debate", "ended without an answer"),
+}
+"""What is counted, and what became of it."""
 OUTCOMES = {
     "cut": "cut at their length limit",
     "repetitive": "that say the same over and over",
@@ -28,14 +34,13 @@ def health_line(rows: Sequence[Health]) -> str:
     debates, calls = sum(row.debates for row in rows), sum(row.calls for row in rows)
     total = {key: sum(row.counts[key] for row in rows) for key in rows[0].counts} if rows else {}
     absent = absent_in_words({(dataset, row.cell): which for row in rows for dataset, which in row.absent.items()})
-    if not any(total.get(key) for key in ("failures", "unparsed_turns", "unanswered")):
+    found = [f"{counted(total[key], noun)} {what}" for key, (noun, what) in TROUBLES.items() if total.get(key)]
+    if found:
+        *others, last = found
+        all_found = f"{', '.join(others)}{',' if len(others) > 1 else ''} and {last}" if others else last
+        said = f"Of {counted(calls, 'call')} in {counted(debates, 'debate')}, {all_found}."
+    else:
         said = f"All {counted(calls, 'reply', 'replies')} of {counted(debates, 'debate')} arrived and could be read."
-        return f"{said}{_outcomes(total)} {absent}".strip()
-    said = (
-        f"Of {counted(calls, 'call')} in {counted(debates, 'debate')}, {counted(total['failures'], 'call')} brought no "
-        f"reply, {counted(total['unparsed_turns'], 'turn')} could not be read, and "
-        f"{counted(total['unanswered'], 'debate')} ended without an answer."
-    )
     return f"{said}{_outcomes(total)} {absent}".strip()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from cortexdsl.report.data import Health, ReportData, read_data
 from cortexdsl.report.phrasing.failures import health_line
 from cortexdsl.report.tables.debates import MOST, calibration_table, health_table, persuasion_table
@@ -57,6 +59,22 @@ def test_kinds_of_replies_are_said_and_have_columns_where_there_are_any() -> Non
     assert [head.title for head in table.columns if head.title in ("Refused", "Other script", "Empty")] == [
         "Refused", "Other script",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({}, "All 40 replies of 10 debates arrived and could be read."),
+        ({"unparsed_turns": 2}, "Of 40 calls in 10 debates, 2 turns could not be read."),
+        ({"failures": 1, "unanswered": 1},
+         "Of 40 calls in 10 debates, 1 call brought no reply and 1 debate ended without an answer."),
+        ({"failures": 1, "unparsed_turns": 1, "unanswered": 2},
+         "Of 40 calls in 10 debates, 1 call brought no reply, 1 turn could not be read, and 2 debates ended without an"
+         " answer."),
+    ],
+)  # fmt: skip
+def test_only_troubles_that_there_were_are_named(counts: dict[str, int], said: str) -> None:
+    assert health_line([_health(**counts)]) == said
 
 
 def test_the_most_persuasive_of_a_cell_come_first(tmp_path: Path) -> None:
