@@ -16,7 +16,7 @@ TROUBLES = {
     "unparsed_turns": ("turn", "could not be read"),
     "unanswered": ("debate", "ended without an answer"),
 }
-"""What is counted, and what became of it."""
+"""By count: the noun, and what became of it."""
 OUTCOMES = {
     "cut": "cut at their length limit",
     "repetitive": "that say the same over and over",
