@@ -84,6 +84,11 @@ FORMATS = [
            [{"problem_text": "How long?", "answer_latex": " 0.5", "answer_number": "0.50 ", "unit": " $\\mathrm{s}$",
              "source": "atkins", "problemid": "1.1", "comment": "", "solution": ""}],
            ("0.5",), "$\\mathrm{s}$", "0.52", "0.53"),
+    Format("mathqa", "test.json",
+           [{"Problem": "a shop has 1,000 pens .", "Rationale": "-", "options":
+             "a ) rs . 400 , b ) 1 , 000 , c ) 30 , d ) data inadequate , e ) none of these", "correct": "b",
+             "annotated_formula": "-", "linear_formula": "-", "category": "gain"}],
+           ("B",), "a shop has", "b", "c"),
     Format("simpleqa", "simple_qa_test_set.csv",
            [{"metadata": "{'topic': 'Art'}", "problem": "Who painted it?", "answer": "Ann Lee"}],
            ("Ann Lee",), "Who painted it?", "ann lee", "bea lee"),
@@ -124,7 +129,7 @@ def test_a_row_of_the_official_format_is_read_and_graded(form: Format, tmp_path:
 def test_passages_and_options_are_shown(tmp_path: Path) -> None:
     by_name = {form.name: form for form in FORMATS}
     shown = {}
-    for name in ("pubmedqa", "musique", "musr", "medqa", "commonsenseqa"):
+    for name in ("pubmedqa", "musique", "musr", "medqa", "commonsenseqa", "mathqa"):
         form = by_name[name]
         write(tmp_path / form.file, form.rows)
         shown[name] = load(Dataset(name, name=name, path=str(tmp_path / form.file))).questions[0]
@@ -134,6 +139,13 @@ def test_passages_and_options_are_shown(tmp_path: Path) -> None:
     assert shown["musr"].options == (("A", "Ann"), ("B", "Bea"))
     assert shown["medqa"].options[1] == ("B", "X-ray")
     assert [label for label, _ in shown["commonsenseqa"].options] == list("ABCDE")
+    assert [text for _, text in shown["mathqa"].options] == [
+        "rs . 400",
+        "1 , 000",
+        "30",
+        "data inadequate",
+        "none of these",
+    ]
 
 
 def test_languages_of_mgsm_are_subsets(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -317,7 +318,8 @@ def function_under_test(tests: str) -> str:
 def checked_tests(tests: str, frame: ProgramFrame) -> str:
     """Return tests as one program, after the helper functions of their question.
 
-    If they define a function `check` and do not call it, they end with its call.
+    If they define a function `check` and do not call it, they end with its call. Modules of the standard library that
+    they use without an import are imported, because any other name that they lack is taken from the program.
 
     Raises
     ------
@@ -332,7 +334,19 @@ def checked_tests(tests: str, frame: ProgramFrame) -> str:
     entry = frame.entry
     defines = any(_CHECK in _defined(node) for node in tree.body)
     calls = any(isinstance(n, ast.Name) and n.id == _CHECK for each in tree.body for n in ast.walk(each))
+    if hasattr(builtins, entry):
+        raise DataError(f"its tests call {entry}, which Python has itself\n    give the function another name")
     if defines and not calls and not entry:
         raise DataError(f"its tests define {_CHECK}, and no function is named\n    name its column: entry: COLUMN")
     call = f"{_CHECK}({entry})" if defines and not calls else ""
-    return "\n\n".join(filter(None, (frame.before, tests.strip("\n"), call)))
+    return "\n\n".join(filter(None, (_missing_imports(tree), frame.before, tests.strip("\n"), call)))
+
+
+def _missing_imports(tree: ast.Module) -> str:
+    """Return imports of the standard modules that tests use by attribute (`math.pi`) and do not define."""
+    nodes = list(ast.walk(tree))
+    own = {name for node in nodes if isinstance(node, ast.stmt) for name in _defined(node)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    used = {node.value.id for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+    return "\n".join(f"import {name}" for name in sorted((used & sys.stdlib_module_names) - own - called))

@@ -19,6 +19,7 @@ from cortexdsl.tasks.reading.number import Mark, canonical_number
 from cortexdsl.tasks.reading.statements import boxes
 
 _INSIDE = re.compile(r"\n?\s*(?:Answer Choices|Options|Choices):?\s*((?:\s*\([A-Z]\)[^\n]*)+)\s*$")
+_IN_LINE = re.compile(r"(?:^|, )([a-e]) \) (.*?)(?=\s*, [a-e] \) |$)")  # MathQA: `a ) 38 , b ) 27.5`
 _MISSING = object()
 _FILLER = ("", "N/A")
 
@@ -107,7 +108,7 @@ def options_of(row: Mapping[str, Any], where: Any) -> tuple[tuple[str, str], ...
         return _lettered([text for text in texts if text is not None])
     value = field(row, where)
     if isinstance(value, str):
-        value = _parsed(value)
+        value = [text for _, text in _IN_LINE.findall(value)] or _parsed(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
     match value:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from cortexdsl.cli.main import main
 from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
 from cortexdsl.jobs.score import grade_samples
@@ -191,6 +192,35 @@ def test_bad_rows_are_refused_before_anything_is_spent(row: dict[str, str], mess
     fields = {"examples": "tries"} if "tries" in row else {}
     with pytest.raises(DataError, match=message):
         load(Dataset("own", path=str(path), kind="code", fields=fields))
+
+
+SPEC = """\
+title: Own
+seed: 1
+dataset: {file: own.jsonl, kind: code}
+models: {m: {model: direct/m, api_base: "http://127.0.0.1:9"}}
+agents: [{name: a, model: m}]
+methods: {v: {protocol: voting}}
+"""
+
+
+def test_check_says_what_programs_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Permission, a sandbox, and example inputs, before a call is sent."""
+    (tmp_path / "own.jsonl").write_text(
+        '{"question": "Write f.", "answer": "assert f(1)"}\n{"question": "Write g: g(1).", "answer": "assert g(1)"}\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "own.yaml").write_text(SPEC, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")
+    assert main(["check", "own.yaml"]) == 0
+    said = capsys.readouterr()
+    assert "warning: own.yaml: own: programs are run in a sandbox by bubblewrap, and there is no bwrap" in said.err
+    assert "1 of 2 questions of own have no example inputs" in said.err
+    assert "name a column with calls: examples: COLUMN" in said.err
+    assert "run the programs that models write, and their tests, in a sandbox" in said.out
 
 
 def test_programs_are_not_graded_without_what_runs_them(tmp_path: Path) -> None:

@@ -144,6 +144,10 @@ def test_tests_call_their_check_and_have_the_helpers_of_the_question() -> None:
     assert tests.startswith("from typing import List\ndef half(x):")
     assert tests.endswith("check(total)")
     assert checked_tests("assert f(1)", ProgramFrame("f")) == "assert f(1)"
+    bare = checked_tests("assert math.isclose(f(1), math.pi)\nassert string(2).upper() == 'A'", ProgramFrame("f"))
+    assert bare.startswith("import math\n\nassert math")  # and `string` is called, so it is the program's
+    with pytest.raises(DataError, match="its tests call sorted, which Python has itself\n    give"):
+        checked_tests("assert sorted([1])", ProgramFrame("sorted"))
     with pytest.raises(DataError, match=r"its tests do not compile: .*\n    correct them, or remove the row"):
         checked_tests("assert f(1", ProgramFrame("f"))
     with pytest.raises(DataError, match="no function is named\n    name its column: entry: COLUMN"):
