@@ -25,4 +25,5 @@ measure client-100ms    client.py --calls 4000 --in-flight 100 --latency 0.1
 measure demo            demo.py
 measure growth          growth.py
 measure workflow        workflow.py
+measure programs        programs.py
 measure log             log.py --records 1000000 --resumed 100000
