@@ -20,7 +20,6 @@ from cortexdsl.plan.layout import selected_experiments
 from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.job_digests import (
     debate_digest,
-    join_digest,
     judge_digest,
     look_digest,
     pool_digest,

@@ -1,10 +1,7 @@
-# Scores and other measures of the records: each cell's part of every table, then the tables of all cells.
+# Scores and other measures of the records: each cell's part of every table.
 
 PRODUCTS.append(
-    lambda plan: [
-        *(part for table in PARTS for part in table_parts(plan, table)),
-        *(plan.layout.table(table) for table in TABLES),
-    ]
+    lambda plan: [part for table in PARTS for part in table_parts(plan, table)]
 )
 
 
@@ -35,25 +32,3 @@ rule score:
     shell:
         "cortexdsl score {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --cell {wildcards.cell:q} > {log:q} 2>&1"
-
-
-rule join:
-    input:
-        lambda wildcards: [
-            part
-            for table in TABLES
-            for part in table_parts(plan_of(wildcards.experiment), table)
-        ],
-    output:
-        [Layout("results/{experiment}").table(table) for table in TABLES],
-    log:
-        "results/{experiment}/logs/join.log",
-    localrule: True
-    conda:
-        "../environment.yml"
-    params:
-        spec=spec_path,
-        digest=lambda wildcards: join_digest(plan_of(wildcards.experiment)),
-    shell:
-        "cortexdsl join {params.spec:q} --experiment {wildcards.experiment:q}"
-        " > {log:q} 2>&1"

@@ -1,7 +1,8 @@
-# The verdict: metrics with intervals, comparisons by family, bounds, and claims.
+# The tables of all cells, and the verdict: metrics with intervals, comparisons by family, bounds, and claims.
 
 PRODUCTS.append(
     lambda plan: [
+        *(plan.layout.table(table) for table in TABLES),
         plan.layout.metrics,
         plan.layout.comparisons,
         plan.layout.bounds,
@@ -13,9 +14,14 @@ PRODUCTS.append(
 rule verdict:
     input:
         plan=Layout("results/{experiment}").plan,
-        scores=Layout("results/{experiment}").table("scores"),
+        parts=lambda wildcards: [
+            part
+            for table in TABLES
+            for part in table_parts(plan_of(wildcards.experiment), table)
+        ],
         answers=lambda wildcards: answer_files(plan_of(wildcards.experiment)),
     output:
+        [Layout("results/{experiment}").table(table) for table in TABLES],
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
         bounds=Layout("results/{experiment}").bounds,

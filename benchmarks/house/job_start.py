@@ -27,7 +27,6 @@ CELL = ["specs/small.yaml", "--experiment", "small", "--dataset", "arithmetic", 
 JOBS = {
     "debate": ["debate", *CELL, "--shard", "r1-s01", "--out", "results/small/debates/arithmetic/one/r1-s01.jsonl"],
     "score": ["score", *CELL],
-    "join": ["join", *CELL[:3]],
     "verdict": ["verdict", "results/small"],
     "report": ["report", "results/small"],
 }

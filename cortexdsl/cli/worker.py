@@ -29,7 +29,6 @@ from cortexdsl.worker.process import collect_garbage_rarely, end_with_parent
 
 LATER = (
     "cortexdsl.jobs.score",
-    "cortexdsl.jobs.join",
     "cortexdsl.jobs.verdict",
     "cortexdsl.cli.results",
     "cortexdsl.report.terminal",

@@ -1,39 +1,27 @@
-"""Rule `join`: the tables of all cells, from each cell's part.
-
-It is a rule of its own so that the many jobs of rule `score` need not import what estimates intervals.
-"""
+"""The tables of all cells, from each cell's part, which a `score` job has written."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.jobs.arguments import add_spec, plan_of_job
 from cortexdsl.metrics.estimates import round_table
 from cortexdsl.metrics.scores import Row, check_complete, read_rows, write_rows
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import table_parts
 from cortexdsl.plan.layout import TABLES
-from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import batches_by_cell, batches_run
 from cortexdsl.plan.persistence.verification import check_files
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    join(plan_of_job(args.spec, args.experiment))
-    return 0
-
-
-def join(plan: Plan) -> None:
+def join(plan: Plan) -> list[str]:
     """Join the parts of every table, after checking that none was edited and that each score is there once.
+
+    Returns
+    -------
+    list of str
+        The files that were written; the caller adds them to the manifest.
 
     Raises
     ------
@@ -56,7 +44,7 @@ def join(plan: Plan) -> None:
             write_rows(target, rows)
         else:  # no row, for example no persuasion if no agent hears another: only the header
             write_lines(target, parts[0].read_text(encoding="utf-8").splitlines())
-    record_files(plan.layout, [plan.layout.table(table) for table in TABLES])
+    return [plan.layout.table(table) for table in TABLES]
 
 
 def check_cells(plan: Plan, rows: Sequence[Row], batches: Mapping[str, int]) -> None:

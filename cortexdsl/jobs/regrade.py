@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
             waiting += 1  # new answers need the judge, and no model is called here
         else:
             score_cell(plan, dataset, slug)
-    join(plan)
+    record_files(plan.layout, join(plan))
     print(
         f"{counted(answers, 'answer')} and {counted(decisions, 'decision')} changed; scores are written again\n"
         + (

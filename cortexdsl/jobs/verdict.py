@@ -1,6 +1,7 @@
 """Rule `verdict`: metrics with intervals, comparisons by family, and claims with their history in the ledger.
 
-Reads plan.json, scores.csv and, if a claim needs them, the answers. Writes metrics.csv, comparisons.csv, bounds.csv,
+Reads plan.json, the parts of the tables that each cell has, and, if a claim needs them, the answers. Writes the tables
+of all cells, metrics.csv, comparisons.csv, bounds.csv,
 hypotheses.csv, fronts.csv and, of matched cells, matches.csv, and adds verdicts to the ledger.
 """
 
@@ -23,13 +24,15 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import one_line
 from cortexdsl.core import Match
 from cortexdsl.core.metrics import BUDGETS, COSTS
+from cortexdsl.jobs.arguments import plan_of_job
+from cortexdsl.jobs.join import join
 from cortexdsl.jobs.look import anytime_verdicts
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, binding_changes
 from cortexdsl.plan.persistence.journal import read_journal, record_files, seal_manifest
 from cortexdsl.plan.persistence.ledger import Ledger, read_ledger, record_damage, record_verdicts
-from cortexdsl.plan.persistence.store import families_of, fixed_in, most_in, read_plan
+from cortexdsl.plan.persistence.store import families_of, fixed_in, most_in, read_plan, spec_of
 from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table
 from cortexdsl.stats.inference.families import compare_families, missing_bounds
@@ -108,7 +111,7 @@ def _when(claim: str, ledger: Ledger) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("results", help="folder of the experiment's results, with plan.json and scores.csv")
+    parser.add_argument("results", help="folder of the experiment's results, with plan.json and scored debates")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -118,15 +121,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_verdict(layout: Layout) -> None:
-    """Test the families and claims of an experiment, and write every table of the rule.
+    """Join the scores of all cells, test the families and claims of an experiment, and write every table of the rule.
 
     Raises
     ------
     DataError
-        scores.csv or the answers were edited.
+        The scores or the answers of a cell were edited.
     """
+    joined = join(plan_of_job(spec_of(layout), layout.root.removeprefix("results/")))
     plan = read_plan(Path(layout.plan))
-    check_files(layout, [layout.table("scores")])
     record_damage(layout, "damage", read_journal(layout).missing_entries)
     scores = replace(read_table(Path(layout.table("scores"))), most=most_in(plan), fixed=fixed_in(plan))
     arms = [CellNames.of(cell) for cell in plan["cells"]]
@@ -134,7 +137,7 @@ def write_verdict(layout: Layout) -> None:
     _write_comparisons(layout, plan, scores, arms)
     _write_claims(layout, plan, scores, arms)
     tables = (layout.metrics, layout.comparisons, layout.bounds, layout.hypotheses)
-    record_files(layout, (*tables, *_write_budgets(layout, plan, scores)))
+    record_files(layout, (*joined, *tables, *_write_budgets(layout, plan, scores)))
     seal_manifest(layout)
 
 

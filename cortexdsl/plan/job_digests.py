@@ -14,11 +14,6 @@ _SCORING = 2
 """Increase this if records get other scores; the cells are then scored again."""
 
 
-def join_digest(plan: Plan) -> str:
-    """Digest of what the tables of all cells depend on, apart from their parts."""
-    return digest(plan.seed, plan.replicates, [cell.name for cell in plan.cells], plan.question_digests)
-
-
 def look_digest(plan: Plan) -> str:
     """Digest of what an interim look depends on, apart from the debates."""
     cells = [(cell.name, cell.aliases, cell.method, cell.axes) for cell in plan.cells]

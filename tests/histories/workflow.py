@@ -25,8 +25,8 @@ from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_digests import debate_digest, join_digest, score_digest
-from cortexdsl.plan.layout import PARTS, TABLES
+from cortexdsl.plan.job_digests import debate_digest, score_digest
+from cortexdsl.plan.layout import PARTS
 
 SPEC = Path("specs/wild.yaml")
 RESULTS = Path("results/wild")
@@ -84,7 +84,6 @@ class Workflow:
         """Run every job that is due; raises the error of a job that fails, and Killed."""
         plan = compile_spec(SPEC.as_posix())
         _verb("plan", SPEC.as_posix(), "--declare")
-        has_scored = False
         for dataset, shards in plan.shards.items():
             for cell in plan.cells:
                 has_debated = False
@@ -101,11 +100,6 @@ class Workflow:
                 if has_debated or self._is_due(parts, digest):
                     _verb("score", SPEC.as_posix(), "--dataset", dataset, "--cell", cell.slug)
                     self._note(parts, digest)
-                    has_scored = True
-        tables = [plan.layout.table(table) for table in TABLES]
-        if has_scored or self._is_due(tables, join_digest(plan)):
-            _verb("join", SPEC.as_posix())
-            self._note(tables, join_digest(plan))
         _verb("plan", SPEC.as_posix(), "--out", plan.layout.plan)
         _verb("verdict", plan.layout.root)
 

@@ -33,7 +33,6 @@ def run_jobs(spec: str) -> None:
                 out = plan.layout.debates(dataset, cell.slug, shard.label)
                 call("debate", spec, "--dataset", dataset, "--cell", cell.slug, "--shard", shard.label, "--out", out)
             call("score", spec, "--dataset", dataset, "--cell", cell.slug)
-    call("join", spec)
     call("plan", spec, "--out", plan.layout.plan)
     call("verdict", plan.layout.root)
 

@@ -206,7 +206,7 @@ def test_edited_scores_are_neither_judged_nor_compared(place: Path, capsys: pyte
     """No verdict enters the ledger; the same table elsewhere is accepted: it is another program's."""
     before = read_ledger(Layout(str(RESULTS))).entries
     right_everywhere("scores.csv")
-    for arguments in (["verdict", str(RESULTS)], ["compare", str(RESULTS), "--to", "low"],
+    for arguments in (["compare", str(RESULTS), "--to", "low"],
                       ["compare", str(RESULTS / "scores.csv"), "--to", "low"],
                       ["export", str(RESULTS), "--out", "out.csv"], ["view", NAME, "--static", "site"]):  # fmt: skip
         status, text = said(capsys, *arguments)
@@ -226,10 +226,10 @@ def test_the_verdicts_are_deleted(place: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_a_part_of_the_scores_is_edited(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The scores are made of parts, one a cell: the job that joins them refuses one that was edited."""
+    """The scores are made of parts, one a cell: the job that joins and judges them refuses one that was edited."""
     part = "parts/arithmetic/low/scores.csv"
     right_everywhere(part)
-    status, text = said(capsys, "join", "specs/small.yaml")
+    status, text = said(capsys, "verdict", str(RESULTS))
     assert (status, f"results/small/{part} (changed{NOT_AS_WRITTEN}" in text) == (2, True)
 
 

@@ -167,13 +167,13 @@ def test_the_debates_replay_as_before(here: Path) -> None:
 
 def test_the_report_tells_of_them_apart_from_results(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On the page, in the tables and in the terminal; and nowhere without them."""
-    for verb in (["score", "x", "--dataset", "arithmetic", "--cell", "talk"], ["join", "x"], ["verdict", "results/x"]):
+    for verb in (["score", "x", "--dataset", "arithmetic", "--cell", "talk"], ["verdict", "results/x"]):
         assert main(verb) == 0
     assert main(["report", "results/x", "--no-figures"]) == 0
     assert 'id="whatif"' not in Path("results/x/report.html").read_text()
     before = Path("results/x/scores.csv").read_bytes()
     assert main(["whatif", "x", "--without", "round=2"]) == 0
-    assert main(["join", "x"]) == 0
+    assert main(["verdict", "results/x"]) == 0
     assert Path("results/x/scores.csv").read_bytes() == before
     assert main(["report", "results/x", "--no-figures"]) == 0
     page = Path("results/x/report.html").read_text()

@@ -15,7 +15,7 @@ from cortexdsl.language.reader import parse
 from cortexdsl.plan import digests
 from cortexdsl.plan.digests import COVERED, Coverage, digest
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_digests import debate_digest, join_digest, score_digest
+from cortexdsl.plan.job_digests import debate_digest, score_digest
 from tests.plan.specs import PROMPT, SPEC, plan
 
 FIRST = {
@@ -97,17 +97,15 @@ def test_a_model_that_only_embeds_counts_for_the_cells_that_compare_by_it(tmp_pa
     assert changed(plan(tmp_path, text), after) == {"sparse", "sparse[keep=top-1]"}
 
 
-def test_scores_and_joins_look_at_no_word_that_is_for_readers(small: Plan, tmp_path: Path) -> None:
+def test_scores_look_at_no_word_that_is_for_readers(small: Plan, tmp_path: Path) -> None:
     """Neither title nor claims nor families; but at replicates, whose rows would be missing or too many."""
     before = small
     for old, new in (("title: Small", "title: B"), ("> accuracy(full)", "> accuracy(near)"), ("to: full", "to: near")):
         after = plan(tmp_path, SPEC.replace(old, new).replace("compare: [sparse, near, matched], to: near",
                                                               "compare: [sparse, matched], to: near"))  # fmt: skip
         assert after.digest != before.digest
-        assert join_digest(after) == join_digest(before)
         assert score_digest(after, "arithmetic", "full") == score_digest(before, "arithmetic", "full")
     fewer = plan(tmp_path, SPEC.replace("replicates: 2", "replicates: 1"))
-    assert join_digest(fewer) != join_digest(before)
     assert score_digest(fewer, "arithmetic", "full") != score_digest(before, "arithmetic", "full")
 
 

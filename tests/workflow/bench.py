@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 OWN_STUB = Path(__file__).with_name("stub.py")
 SHARED_STUB = REPOSITORY.parent / "shared" / "tools" / "llm_stub.py"
 ALONE = {"all": 1}
-AFTER_SCORES = {"join": 1, "verdict": 1, "report": 1, **ALONE}
+AFTER_SCORES = {"verdict": 1, "report": 1, **ALONE}
 
 SPEC = """\
 title: Small

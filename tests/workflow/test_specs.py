@@ -37,7 +37,7 @@ def test_specs_in_folders_outside_specs_and_several_at_once_are_planned_by_name_
     run = fresh.snakemake("--dry-run", "--config", f"spec={specs}")
     assert run.status == 0, run.text
     assert run.planned == Counter(
-        dict.fromkeys(("declare", "plan", "debate", "score", "join", "verdict", "report"), 3) | {"all": 1}
+        dict.fromkeys(("declare", "plan", "debate", "score", "verdict", "report"), 3) | {"all": 1}
     )
     for path in ("results/plain", "results/examples/deep", "results/own"):
         assert f"output: {path}/debates/arithmetic/vote/r1-s01.jsonl" in run.text
@@ -123,7 +123,7 @@ def test_a_compiled_workflow_runs_by_itself_and_gives_the_same_records(fresh: Be
         assert (fresh.results("small") / scores).read_bytes() == (original.results("small") / scores).read_bytes()
     whole = fresh.run([*command, "--dry-run"])
     assert whole.status == 0, whole.text
-    rest = {"plan": 1, "join": 1, "verdict": 1, "report": 1, "all": 1}
+    rest = {"plan": 1, "verdict": 1, "report": 1, "all": 1}
     assert whole.planned == Counter({"debate": 10 - 6, "score": 5 - 2} | rest)
 
 

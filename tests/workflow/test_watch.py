@@ -75,7 +75,7 @@ def test_ctrl_c_says_what_is_kept_and_how_to_go_on(first: bool, fresh: Bench) ->
     for noise in ("Traceback", "RuntimeWarning", "RuleException", "CalledProcessError", "failed:"):
         assert noise not in said
     assert "Kept: every finished debate, and every reply that came" in said
-    assert re.search(r"Go on with the same command: snakemake .*results/remote/scores.csv$", said.strip()), said
+    assert re.search(r"^Go on with the same command: snakemake .*results/remote/scores.csv$", said, re.MULTILINE), said
 
 
 def test_a_missing_variable_is_one_message_before_any_job(fresh: Bench) -> None:

@@ -46,7 +46,7 @@ STAGES = (
 RULE_STAGES = {
     "declare": "planning", "plan": "planning", "trajectories": "training", "pairs": "training", "train": "training",
     "pool": "searching", "debate": "debating", "look": "debating", "judge": "judging", "agreement": "judging",
-    "score": "scoring", "join": "scoring", "verdict": "testing", "whatif": "testing what-ifs", "report": "drawing",
+    "score": "scoring", "verdict": "testing", "whatif": "testing what-ifs", "report": "drawing",
 }  # fmt: skip
 _FOLDER_STAGES = {
     "train": "training", "pools": "searching", "debates": "debating", "looks": "debating", "judgements": "judging",

@@ -59,7 +59,7 @@ def test_what_check_accepts_comes_to_a_report(
             at = ["x", "--dataset", "arithmetic", "--cell", cell.slug]
             out = f"results/x/debates/arithmetic/{cell.slug}/r1-s01.jsonl"
             jobs += [["debate", *at, "--shard", "r1-s01", "--out", out], ["score", *at]]
-        for job in [*jobs, ["join", "x"], ["whatif", "x"], ["verdict", "results/x"]]:
+        for job in [*jobs, ["whatif", "x"], ["verdict", "results/x"]]:
             assert main(job) == 0, job
         assert main(["report", "results/x", "--no-figures"]) == 0
         assert main(["replay", "x"]) == 0

@@ -181,7 +181,7 @@ def test_an_edit_whose_run_was_stopped_is_known_from_the_results_alone(bench: Be
 
 
 LOST = {
-    "scores.csv": "join",
+    "scores.csv": "verdict",
     "hypotheses.csv": "verdict",
     "metrics.csv": "verdict",
     "plan.json": "plan",

@@ -61,7 +61,7 @@ def test_a_large_difference_stops_early_an_edited_claim_looks_again_and_a_null_r
     fresh.write("specs/early.yaml", SPEC)
     run = fresh.snakemake()
     assert run.status == 0, run.text
-    after = {"score": 3, "join": 1, "verdict": 1, "report": 1, "all": 1}
+    after = {"score": 3, "verdict": 1, "report": 1, "all": 1}
     assert run.finished == Counter({"declare": 1, "plan": 1, "debate": 3, "look": 1, **after})
     scores = pd.read_csv(fresh.results("early") / "scores.csv")
     assert Counter(scores["cell"]) == {"low": 20, "high": 20, "same": 20}
@@ -111,7 +111,7 @@ def test_racing_drops_a_beaten_cell_and_debates_the_others_on(fresh: Bench) -> N
     fresh.write("specs/early.yaml", RACING)
     run = fresh.snakemake()
     assert run.status == 0, run.text
-    after = {"score": 3, "join": 1, "verdict": 1, "report": 1, "all": 1}
+    after = {"score": 3, "verdict": 1, "report": 1, "all": 1}
     assert run.finished == Counter({"declare": 1, "plan": 1, "debate": 7, "look": 3, **after})
     assert "early: 3 cells, 180 of 180 debates to do" in run.text
     assert "early: 140 of 140 debates" in run.text
