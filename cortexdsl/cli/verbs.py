@@ -71,7 +71,7 @@ _OWN: dict[str, Verb] = {
     "status": Verb(DAILY, "cortexdsl.cli.experiments", "show the progress of an experiment, from any terminal"),
     "pause": Verb(DAILY, "cortexdsl.cli.control", "pause a running experiment: it sends no further call"),
     "resume": Verb(DAILY, "cortexdsl.cli.control", "let a paused experiment continue"),
-    "limit": Verb(DAILY, "cortexdsl.cli.control", "change limits and rates of an experiment while it runs"),
+    "limit": Verb(DAILY, "cortexdsl.cli.control", "change the limits of an experiment while it runs"),
     "report": Verb(DAILY, "cortexdsl.cli.results", "write or print the report of an experiment"),
     "data": Verb(SPECS, "cortexdsl.cli.data", "list and sample datasets"),
     "power": Verb(SPECS, "cortexdsl.cli.planning", "compute which differences a spec can detect"),
