@@ -124,19 +124,10 @@ class OpenExperiment:
         with self._lock:
             generation = self.generation
             if self._table[0] != generation:
-                self._table = generation, self._packed_table()
+                with self.store.reading() as db:
+                    listed = debate_table(db, self.place.plan())
+                self._table = generation, gzip.compress(listed, compresslevel=3, mtime=0)
             return self._table
-
-    def _packed_table(self) -> bytes:
-        """Return the compressed list; cached in the index, since 100,000 debates take a second."""
-        revision = self.store.revision()
-        at = f"{revision} {_changed(self.place.layout.plan)}"
-        packed = self.store.kept("table", at)
-        if packed is None:
-            with self.store.reading() as db:
-                packed = gzip.compress(debate_table(db, self.place.plan()), compresslevel=3, mtime=0)
-            self.store.keep("table", at, packed)
-        return packed
 
     def debate(self, number: int) -> dict[str, Any] | None:
         """Return a debate, or its `fault` if the record cannot be read; None if there is none."""

@@ -11,15 +11,14 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from cortexdsl.records.links import OUTCOMES
 
-VERSION = 4
+VERSION = 5
 NAME = ".explorer.sqlite"
 _WAIT = 30.0  # seconds, if another explorer writes the same index
 
@@ -42,7 +41,6 @@ CREATE TABLE questions (
     PRIMARY KEY (dataset, question)
 );
 CREATE TABLE facts (name TEXT PRIMARY KEY, value);
-CREATE TABLE kept (name TEXT PRIMARY KEY, revision TEXT, value BLOB);
 CREATE VIRTUAL TABLE said USING fts5(words, content='', detail=none);
 """
 
@@ -76,7 +74,6 @@ class IndexStore:
             connection.execute("PRAGMA synchronous = OFF")  # an index that a power cut damages is rebuilt
             connection.execute("BEGIN IMMEDIATE")
             yield connection
-            connection.execute("INSERT OR REPLACE INTO facts VALUES ('revision', ?)", (token_hex(8),))
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -96,22 +93,6 @@ class IndexStore:
                 for statement in _SCHEMA.split(";\n"):
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version = {VERSION}")
-
-    def revision(self) -> str:
-        """Return a text that differs after every change of the index."""
-        with self.reading() as db:
-            return str(db.execute("SELECT value FROM facts WHERE name = 'revision'").fetchone()[0])
-
-    def keep(self, name: str, revision: str, value: bytes) -> None:
-        """Cache a value computed from a revision of the index, if the index can be written."""
-        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=1.0)) as db, db:
-            db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", (name, revision, value))
-
-    def kept(self, name: str, revision: str) -> bytes | None:
-        """Return the cached value of this revision, if there is one."""
-        with self.reading() as db:
-            row = db.execute("SELECT value FROM kept WHERE name = ? AND revision = ?", (name, revision)).fetchone()
-        return row and bytes(row[0])
 
     def _is_sound(self) -> bool:
         if not self.path.exists():
