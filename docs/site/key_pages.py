@@ -64,7 +64,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "Keys of a protocol",
         "These are the keys of a protocol file, or of an entry of `protocols`: roles, the schedule and recalibration.",
         (
-            "protocol", "values of roles", "ModelOfForm", "ModelForm", "ToolForm", "values of schedule", "LoopText",
+            "protocol", "values of roles", "ModelForm", "ToolForm", "values of schedule", "LoopText",
             "CaseText", "EndsText", "values of recalibration", "StepsForm", "BinsForm", "BinText",
         ),
     ),
@@ -87,7 +87,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "Keys of choices and decisions",
         "These are the values of `decide` in a protocol, the keys of a `choose` item, and the values of `keep`.",
         (
-            "values of decide", "LastForm", "MajorityForm", "WeightedForm", "VoteText", "BallotForm",
+            "values of decide", "BallotForm",
             "TrimmedForm", "ChooseText", "values of keep", "TopForm", "DropBottomForm", "AboveForm",
         ),
     ),

@@ -30,8 +30,7 @@ VALUES: Mapping[str, Values] = {
         "language/protocol.md#roles",
         {
             "`everyone`": "all agents of the team.",
-            "`first`": "the first agent of the team.",
-            "`second`": "the second agent of the team.",
+            "`extra`": "an agent that is not in the team, with the name of the role and the first agent's model.",
             "whole number at least 1": "the agent at this place in the team.",
             "list of texts": "`[NAMES]`: the agents with these names.",
         },
@@ -44,6 +43,8 @@ VALUES: Mapping[str, Values] = {
             "`weighted`": "the answer with the largest sum of recalibrated confidences.",
             "`first`": "of the debaters' last answers, the one that was given first.",
             "`median`": "the median of the last answers that are numbers.",
+            "text": "the name of a role: the latest answer in this role.",
+            "list of texts": "a role, and the rule if the role gave no readable answer.",
         },
     ),
     "recalibration": Values(
@@ -220,7 +221,6 @@ MORE: Mapping[tuple[str, str], str] = {
     ("ModelText", "deterministic"): "failures.md#seeds-under-load",
     ("ModelText", "drop"): "providers.md#parameters-that-a-provider-does-not-take",
     ("TrainText", "samples"): "training.md#guided-replies-and-pairs",
-    ("VoteText", "tie"): "language/protocol.md#the-decision",
     ("protocol", "participation"): "reference/keys/expressions.md#names-of-agents",
     ("protocol", "similarity"): "language/protocol.md#similarity",
     ("spec", "extends"): "language.md#specs-that-build-on-others",

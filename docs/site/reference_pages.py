@@ -216,7 +216,6 @@ TITLES = {
     "StepsForm": "steps of confidence",
     "TurnFilterText": "turns of others",
     "ToolForm": "tool as a role",
-    "VoteText": "tied vote",
 }
 """Titles of forms whose own name is also that of an entry, or does not tell a reader what the form is."""
 

@@ -284,7 +284,7 @@ def test_a_job_counts_the_replies_that_its_steps_could_not_read(here: Path) -> N
     protocol = """\
 protocols:
   thumbs:
-    roles: {debater: everyone, judge: first}
+    roles: {debater: everyone, judge: 1}
     steps:
       answer: {role: debater, prompt: common/answer.j2}
       judge: {role: judge, hears: debater, reads: verdict, prompt: thumb.j2}

@@ -64,7 +64,7 @@ VOTES = (("8", 0.1), ("1", 0.1), ("1", 0.1), ("5", 0.9), ("6", 0.2))
 """The answers of five debaters, and how sure they are. Two agree, the fourth is sure, the mean of 1, 5 and 6 is 4."""
 RULES = {
     "majority": ("majority", "1"), "weighted": ("weighted", "5"), "first": ("first", "8"),
-    "last": ("{last: debater}", "6"), "trimmed": ("{trimmed: 0.2}", "4"), "vote": ("{vote: confidence}", "5"),
+    "last": ("debater", "6"), "trimmed": ("{trimmed: 0.2}", "4"), "vote": ("{vote: confidence}", "5"),
 }  # fmt: skip
 """For each rule how a protocol writes it, and what it decides."""
 

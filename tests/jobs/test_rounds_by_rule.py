@@ -12,9 +12,9 @@ from tests.jobs.experiment import run_jobs, write_spec
 
 RULES = {
     "majority": "majority", "weighted": "weighted", "first": "first", "median": "median",
-    "trimmed": "{trimmed: 0.2}", "of-a-debater": "{last: debater}", "all-rounds": "{vote: last + 1}",
+    "trimmed": "{trimmed: 0.2}", "of-a-debater": "debater", "all-rounds": "{vote: last + 1}",
     "late": "{vote: confidence * (round + 1)}",
-    "none": "{majority: {tie: none}}",
+    "none": "majority\n    tie: none",
 }  # fmt: skip
 SPEC = """\
 seed: 4
@@ -77,7 +77,7 @@ def test_a_judge_decides_after_a_round_if_it_spoke_then(
     """One that speaks at the end alone says nothing of earlier rounds: their scores and the gain are empty."""
     monkeypatch.chdir(tmp_path)
     after = "" if is_each_round else "      - judge\n"
-    text = SPEC.format(rule="{last: judge}", judge=JUDGE, inside=", judge" if is_each_round else "", after=after)
+    text = SPEC.format(rule="judge", judge=JUDGE, inside=", judge" if is_each_round else "", after=after)
     text = text.replace("roles: {debater: everyone}", "roles: {debater: [a, b, c, d], judge: [e]}")
     run_jobs(write_spec(text))
     one, three = scores("one"), scores("three")

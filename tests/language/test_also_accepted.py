@@ -36,7 +36,7 @@ WRITTEN = {
     "hears": "{where: differs}",
     "choose": "{choose: some, from: debater, where: any(differs)}",
     "until": "consensus",
-    "decide": "{last: debater}",
+    "decide": "debater",
     "moves": "any(answer != before(answer)) and round < 3",
     "learns": "before(weight) + 1",
 }

@@ -36,7 +36,7 @@ methods: {own: {protocol: own}}
 protocols:
   own:
     settings: {rounds: 2}
-    roles: {debater: everyone, picked: everyone, judge: {model_of: first}, helper: {tool: calc}}
+    roles: {debater: everyone, picked: everyone, judge: extra, helper: {tool: calc}}
     steps:
       answer: {role: debater, prompt: common/answer.j2}
       help: {role: helper, each: listener, hears: self, reads: summary, prompt: drag/search.j2}

@@ -24,10 +24,10 @@ def test_mappings_merge_down_to_entries_and_lists_are_replaced() -> None:
 
 def test_the_value_of_a_setting_is_replaced_whole() -> None:
     """{top: 3} over {drop_bottom: 2} is {top: 3}: a form of one key would be broken by merging."""
-    base = parse("methods: {m: {keep: {drop_bottom: 2}, roles: {judge: first}, prompts: {a: x}}}", "base")
-    over = parse("methods: {m: {keep: {top: 3}, roles: {critic: second}, prompts: {a: y}}}", "over")
+    base = parse("methods: {m: {keep: {drop_bottom: 2}, roles: {judge: 1}, prompts: {a: x}}}", "base")
+    over = parse("methods: {m: {keep: {top: 3}, roles: {critic: 2}, prompts: {a: y}}}", "over")
     method = merge(base, over).plain()["methods"]["m"]
-    assert method == {"keep": {"top": 3}, "roles": {"judge": "first", "critic": "second"}, "prompts": {"a": "y"}}
+    assert method == {"keep": {"top": 3}, "roles": {"judge": 1, "critic": 2}, "prompts": {"a": "y"}}
 
 
 def test_families_of_two_files_are_joined() -> None:

@@ -126,7 +126,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("cortexdebate, rounds: 2", "cortexdebate, recalibration: ^{steps: [0.3, 0.6, 0.8]}", "rise", "highest"),
     ("cortexdebate, rounds: 2", "cortexdebate, recalibration: ^cortex", "recalibration is 'cortex'", "none"),
     ("cortexdebate, rounds: 2", "cortexdebate, participation: ^herd", "participation is 'herd'", "heard?"),
-    ("cortexdebate, rounds: 2", "cortexdebate, roles: {^judge: first}", "no role judge", "debater"),
+    ("cortexdebate, rounds: 2", "cortexdebate, roles: {^judge: 1}", "no role judge", "debater"),
     ("cortexdebate, rounds: 2", "cortexdebate, roles: {debater: [ann, ^bbo]}", "no agent bbo", "bob?"),
     ("cortexdebate, rounds: 2", "cortexdebate, roles: {debater: ^9}", "is 9, and the team has 4", ""),
     ("cortexdebate, rounds: 2", "cortexdebate, prompts: {^revize: a.j2}", "no step revize", "revise?"),

@@ -27,7 +27,7 @@ protocols:
       answer: {role: debater, prompt: common/answer.j2}
       revise: {role: debater, hears: everyone, STEP prompt: multi-llm/revise.j2}
     schedule: [answer, {repeat: 2, LOOP do: [revise]}]
-    decide: majority
+    DECIDE
 """
 WRITTEN = [  # where, what is written there (^ marks the place of the message), the line to write
     ("PROTOCOL", "^passes: answer", "write quote: answer"),
@@ -40,6 +40,10 @@ WRITTEN = [  # where, what is written there (^ marks the place of the message), 
     ("STEP", "^own: history", "write memory: all"),
     ("STEP", "memory: ^latest", "write memory: last"),
     ("STEP", "^tells: [latest, about_me]", "write shows: [last, about_me]"),
+    ("DECIDE", "decide: ^{last: judge, else: majority}", "write decide: [ROLE, majority]"),
+    ("DECIDE", "decide: ^{last: debater}", "write decide: debater"),
+    ("DECIDE", "decide: ^{pool: linear}", "write decide: weighted, which sums confidences"),
+    ("DECIDE", "decide: {vote: last, ^fallback: none}", "write tie: none, in the protocol beside decide"),
     ("LOOP", "until: ^agreed", "write approved"),
     ("LOOP", "until: ^mean(changes) > 1", old_words.GONE_NAMES["changes"]),
     ("LOOP", "until: ^any(changed and not agreed)", "write any((answer != before(answer)) and not approved)"),
@@ -69,6 +73,7 @@ def test_an_old_name_has_a_value_nowhere() -> None:
 def test_an_old_word_is_answered_at_its_place(tmp_path: Path, where: str, written: str, line: str) -> None:
     spec = SPEC.replace("hears: everyone, ", "") if written.startswith("hears") else SPEC
     text = spec.replace(where, written + ("," if where in ("STEP", "LOOP") else ""))
+    text = text.replace("DECIDE", "decide: majority")
     for other in ("    PROTOCOL\n", "STEP ", "LOOP "):
         text = text.replace(other, "")
     before = text.partition("^")[0]

@@ -152,12 +152,12 @@ def test_a_single_judge_may_hear_debaters_by_chance(tmp_path: Path) -> None:
     protocol = """\
 protocols:
   judged:
-    roles: {debater: everyone, judge: first}
+    roles: {debater: everyone, judge: 1}
     steps:
       answer: {role: debater, prompt: common/answer.j2}
       judge: {role: judge, prompt: multi-llm/revise.j2, hears: {random: 0.5}}
     schedule: [answer, judge]
-    decide: {last: judge}
+    decide: judge
 """
     spec = f"{SPEC}{protocol}".replace("methods:\n", "methods:\n  judged: {protocol: judged}\n")
     found = plan(tmp_path, spec)

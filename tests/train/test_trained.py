@@ -229,13 +229,13 @@ OWN = """\
 protocols:
   own:
     settings: {rounds: 2}
-    roles: {actor: first, critic: second}
+    roles: {actor: 1, critic: 2}
     steps:
       answer: {role: actor, prompt: common/answer.j2}
       comment: {role: critic, hears: actor, reads: comment, prompt: acc/comment.j2, model: base}
       revise: {role: actor, hears: critic, memory: last, prompt: acc/revise.j2}
     schedule: [answer, {repeat: $rounds - 1, do: [comment, revise]}]
-    decide: {last: actor}
+    decide: actor
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, Union
 
-from pydantic import Field, create_model, model_validator
+from pydantic import AfterValidator, Field, create_model, model_validator
 
 from cortexdsl.core import KEEP_RULES, KEEP_TRUE, Keep, graphs
 from cortexdsl.core.keep_rules import KeepRule
@@ -164,12 +164,20 @@ class SelectionForm(StrictEntry):
         return layout if self.weight is None else graphs.Sparse(self.weight, keep_rule(self.keep), layout)
 
 
+def _role(value: str) -> str:
+    form = next((form for form in _GRAPHS if form.key() == value), None)
+    if form is not None:
+        raise invalid(f"{value} needs a value", f"write {form.spelling()}")
+    return value
+
+
+_GRAPHS = (RingForm, GroupsForm, EdgesForm, RandomForm, NetworkXForm)
 HearsWord: TypeAlias = Literal["nobody", "everyone", "self"]
 _RoleName: TypeAlias = Annotated[Name | Setting, OneOf()]
 HearsText: TypeAlias = Annotated[
     HearsWord
     | Setting
-    | Text
+    | Annotated[Text, AfterValidator(_role)]
     | Annotated[tuple[_RoleName, ...], Field(min_length=1)]
     | RingForm
     | GroupsForm

@@ -27,10 +27,18 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "StoppingText": {"alpha": "analysis: {alpha: {}}", "fewest": "min_questions: {}"},
     "ProtocolText": {"debaters": "voters: {}", "fallback": "tie: {}", "passes": "quote: {}"},
     "StepText": {"draws": "samples: {}", "own": "memory: {}", "tells": "shows: {}"},
-    "VoteText": {"fallback": "tie: {}"},
-    "BallotForm": {"fallback": "tie: {}"},
+    "BallotForm": dict.fromkeys(("fallback", "tie"), "tie: {}, in the protocol beside decide"),
     "AgentText": {"given": "vars: {}"},
     "SelectionForm": {"role": "hears: {}", "sparse": "{}", "within": "topology: {}"},
+    "decide": {
+        "else": "decide: [ROLE, {}]",
+        "last": "decide: {}",
+        "majority": "decide: majority, and tie: none in the protocol",
+        "pool": "decide: weighted, which sums confidences",
+        "weighted": "decide: weighted, and tie: none in the protocol",
+    },
+    "prompt": {"first": "1: {}", "second": "2: {}"},
+    "roles": {"model_of": "extra: an agent more, with the model of the first agent"},
     "setting": {
         "fallback": "tie: {}",
         "graph": "topology: {}",
@@ -47,7 +55,7 @@ for the settings of built-in protocols.
 """
 
 _TURNS = {"latest": "last", "history": "all"}
-VALUES: Mapping[str, Mapping[str, str]] = {"memory": _TURNS, "shows": _TURNS}
+VALUES: Mapping[str, Mapping[str, str]] = {"memory": _TURNS, "shows": _TURNS, "roles": {"first": "1", "second": "2"}}
 """By the key that is written now: old values, each with the new one."""
 
 GONE_NAMES: Mapping[str, str] = {
@@ -76,11 +84,11 @@ def value_remedy(route: Sequence[object], value: Any) -> str:
     """Return the line to write instead of an old value at a route, or nothing for any other value."""
     places = [str(part) for part in route if isinstance(part, str)][-2:]
     if isinstance(value, dict):
-        lines = [key_remedy(place, key, inner) for place in places for key, inner in value.items()]
+        lines = [key_remedy(place, key, inner) for place in places for key, inner in reversed(value.items())]
         return next(filter(None, lines), "")
-    key = places[-1] if places else ""
-    new = VALUES.get(key, {}).get(value, "") if isinstance(value, str) else ""
-    return f"write {'' if isinstance(route[-1], int) else f'{key}: '}{new}" if new else ""
+    words = [VALUES[place][value] for place in places if isinstance(value, str) and value in VALUES.get(place, {})]
+    label = "" if isinstance(route[-1], int) else f"{route[-1]}: "
+    return f"write {label}{words[-1]}" if words else ""
 
 
 def renewed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

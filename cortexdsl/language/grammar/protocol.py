@@ -6,14 +6,16 @@ validate a protocol before and after its settings have values.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.core import Bin, Decide, Method
 from cortexdsl.engine.decisions import DECISION_RULES
 from cortexdsl.language.grammar.entries import (
+    NAME,
     Name,
     Number,
     OneOf,
@@ -175,49 +177,11 @@ _NONE = (
 _RULES = tuple(name for name, rule in DECISION_RULES.items() if rule.is_word)
 
 
-class VoteText(StrictEntry):
-    """The rule for a tied vote: `{tie: none}`."""
-
-    example: ClassVar[str] = "{tie: none}"
-
-    tie: Annotated[Tie | Setting, OneOf()] = Field(
-        "confidence",
-        description=f"How a tie is decided. {_CONFIDENCE} With `weighted`, the answer that the most debaters gave. "
-        f"{_NONE}",
-    )
-
-
-class LastForm(StrictEntry):
-    """`{last: ROLE}`: the last answer of a role."""
-
-    example: ClassVar[str] = "{last: role, else: majority}"
-
-    last: Name = Field(description="The role whose last answer decides.")
-    otherwise: Literal[(*_RULES, "none")] | None = Field(  # type: ignore[valid-type]
-        None, alias="else", description="What decides if the role gave no readable answer. Default: none."
-    )
-
-
-class MajorityForm(StrictEntry):
-    """`{majority: {tie: none}}`: a majority vote, with a rule for ties."""
-
-    majority: VoteText = Field(description="The rule for a tied vote.")
-
-
-class WeightedForm(StrictEntry):
-    """`{weighted: {tie: none}}`: a vote weighted by confidence, with a rule for ties."""
-
-    weighted: VoteText = Field(description="The rule for a tied vote.")
-
-
-class BallotForm(VoteText):
+class BallotForm(StrictEntry):
     """`{vote: EXPRESSION}`: each answer of each round has as many votes as EXPRESSION says."""
 
     example: ClassVar[str] = "{vote: weight of an answer}"
 
-    tie: Annotated[Tie | Setting, OneOf()] = Field(
-        "confidence", description=f"How a tie is decided. {_CONFIDENCE} {_NONE}"
-    )
     vote: Ballot = Field(description="An expression with a value for each answer.")
 
 
@@ -229,33 +193,53 @@ class TrimmedForm(StrictEntry):
     )
 
 
-def _refuse_pool(value: Any) -> Any:
-    if isinstance(value, dict) and "pool" in value:
-        raise invalid("decisions no longer pool probabilities", "write decide: weighted, which sums confidences")
+def _role_or_rule(value: str) -> str:
+    if not re.fullmatch(NAME, value):
+        raise invalid("this is neither a rule nor a role", f"write {{vote: {value}}} if answers have so many votes")
+    return value
+
+
+def _ordered(value: tuple[str, ...]) -> tuple[str, ...]:
+    role, *others = value
+    if role in (*_RULES, "none") or len(others) != 1 or others[0] not in (*_RULES, "none"):
+        rules = ", ".join((*_RULES, "none"))
+        raise invalid(
+            "a list names a role and the rule if it gave no answer", f"write [judge, majority]; rules: {rules}"
+        )
     return value
 
 
 DecideWord: TypeAlias = Literal[(*_RULES, "median")]  # type: ignore[valid-type]
 DecideText: TypeAlias = Annotated[
-    DecideWord | Setting | LastForm | MajorityForm | WeightedForm | BallotForm | TrimmedForm,
-    OneOf(),
-    BeforeValidator(_refuse_pool),
+    DecideWord
+    | Setting
+    | Annotated[Text, AfterValidator(_role_or_rule)]
+    | Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(_ordered)]
+    | BallotForm
+    | TrimmedForm,
+    OneOf("ROLE", "[ROLE, rule]"),
 ]
+
+
+def deciding_role(text: ProtocolText) -> tuple[str, str | None] | None:
+    """Return the role whose last answer decides, and the rule if it gave none; None if no role decides."""
+    if isinstance(text.decide, tuple):
+        return text.decide[0], text.decide[1]
+    if isinstance(text.decide, str) and text.decide not in get_args(DecideWord) and "$" not in text.decide:
+        return text.decide, None
+    return None
 
 
 def decision(text: ProtocolText) -> Decide:
     """Return what a validated `decide:` means, once settings have their values."""
-    match text.decide:
-        case LastForm(last=role, otherwise=None | "none"):
+    if (deciding := deciding_role(text)) is not None:
+        role, otherwise = deciding
+        if otherwise in (None, "none"):
             return Decide("last", role)
-        case LastForm(last=role, otherwise=rule):
-            return Decide("last", role, tie=text.tie, otherwise=rule)  # type: ignore[arg-type]
-        case BallotForm(vote=weight) as vote:
-            return Decide("vote", tie=_tie(vote, text), weight=weight)
-        case MajorityForm(majority=vote):
-            return Decide("majority", tie=_tie(vote, text))
-        case WeightedForm(weighted=vote):
-            return Decide("weighted", tie=_tie(vote, text))
+        return Decide("last", role, tie=text.tie, otherwise=otherwise)  # type: ignore[arg-type]
+    match text.decide:
+        case BallotForm(vote=weight):
+            return Decide("vote", tie=text.tie, weight=weight)  # type: ignore[arg-type]
         case "median":
             return Decide("trimmed", share=0.5)
         case TrimmedForm(trimmed=share):
@@ -264,17 +248,7 @@ def decision(text: ProtocolText) -> Decide:
             return Decide(rule, tie=text.tie)  # type: ignore[arg-type]
 
 
-def _tie(vote: VoteText, text: ProtocolText) -> Any:
-    return vote.tie if "tie" in vote.model_fields_set else text.tie
-
-
 # ---------------------------------------------------------------- roles
-class ModelOfForm(StrictEntry):
-    """`{model_of: first}`: an extra agent with the model of the first agent. It has the name of the role."""
-
-    model_of: Literal["first", "second"] = Field(description="The agent whose model the extra agent has.")
-
-
 class ModelForm(StrictEntry):
     """`{model: NAME}`: an extra agent with this model. It has the name of the role."""
 
@@ -288,13 +262,12 @@ class ToolForm(StrictEntry):
     tool: Annotated[Name | Setting, OneOf()] = Field(description="The name of an entry of tools.")
 
 
-RoleWord: TypeAlias = Literal["everyone", "first", "second"]
+RoleWord: TypeAlias = Literal["everyone", "extra"]
 RoleText: TypeAlias = Annotated[
     RoleWord
     | Setting
     | Annotated[Whole, Field(ge=1)]
     | Annotated[tuple[Name, ...], Field(min_length=1)]
-    | ModelOfForm
     | ModelForm
     | ToolForm,
     OneOf("the number of an agent", "[agent names]"),
@@ -345,6 +318,6 @@ class ProtocolText(StrictEntry):
     )
     tie: Annotated[Tie | Setting, OneOf()] = Field(
         "confidence",
-        description=f"How a tie is decided, if `decide` has no `tie`. {_CONFIDENCE} With `weighted` and `pool`, "
+        description=f"How a tie is decided. {_CONFIDENCE} With `weighted` and `pool`, "
         f"the answer that the most debaters gave. {_NONE}",
     )

@@ -9,15 +9,15 @@ from cortexdsl.claims.parser import DATASET_WORDS
 from cortexdsl.core import Memory, Shows
 from cortexdsl.language.grammar.experiment import CellsWord
 from cortexdsl.language.grammar.hears import HearsWord
-from cortexdsl.language.grammar.protocol import RoleWord
+from cortexdsl.language.grammar.protocol import DecideWord, RoleWord
 from cortexdsl.language.grammar.steps import ELSE
 
 RESERVED: Mapping[str, tuple[str, ...]] = {
-    "agents": (*get_args(RoleWord), ELSE),
+    "agents": ("everyone", ELSE),
     "teams": ("everyone",),
     "methods": get_args(CellsWord),
     "datasets": tuple(DATASET_WORDS),
-    "roles": tuple(dict.fromkeys((*get_args(RoleWord), *get_args(HearsWord), ELSE))),
+    "roles": tuple(dict.fromkeys((*get_args(RoleWord), *get_args(HearsWord), *get_args(DecideWord), "none", ELSE))),
     "steps": tuple(dict.fromkeys((*get_args(Shows), *get_args(Memory)))),
 }
 """The words by section."""

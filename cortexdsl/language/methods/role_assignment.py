@@ -22,13 +22,13 @@ from cortexdsl.engine.methods import debating_roles, scheduled_choices, with_eac
 from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.confidence import SAMPLES, ConsistencyForm, VerifierForm
 from cortexdsl.language.grammar.methods import MethodText
-from cortexdsl.language.grammar.protocol import ModelForm, ModelOfForm, ToolForm
+from cortexdsl.language.grammar.old_words import key_remedy
+from cortexdsl.language.grammar.protocol import ModelForm, ToolForm
 from cortexdsl.language.grammar.steps import ELSE, SayForm, VariantsForm
 from cortexdsl.language.nodes import Node, Route, dotted, refuse
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.settings import Substitution
 
-PLACES = ("first", "second")
 """Words for the first agents of a team."""
 
 
@@ -109,11 +109,14 @@ def _players(
     match binding:
         case "everyone":
             return team
-        case str() | int():
-            place = PLACES.index(binding) + 1 if isinstance(binding, str) else binding
-            if place > len(team):
+        case "extra":
+            if not team:
+                refuse(mark, f"{called} is extra: it has the model of the first agent, and there is none", "add agents")
+            return (Agent(role, team[0].model),)
+        case int():
+            if binding > len(team):
                 refuse(mark, f"{called} is {binding}, and the team has {len(team)} of them", "add agents")
-            return (team[place - 1],)
+            return (team[binding - 1],)
         case tuple():
             known = {**choice.agents, **{agent.name: agent for agent in team}}
             for i, name in enumerate(binding):
@@ -123,11 +126,6 @@ def _players(
             if len(set(binding)) < len(binding):
                 refuse(mark, f"{called}: an agent is named twice", "name each once, or make a team with copies")
             return tuple(known[name] for name in binding)
-        case ModelOfForm():
-            place = PLACES.index(binding.model_of) + 1
-            if place > len(team):
-                refuse(mark, f"{called}: there is no {binding.model_of} agent", "add agents")
-            return (Agent(role, team[place - 1].model),)
         case ModelForm():
             if binding.model not in choice.models:
                 remedy = nearest(binding.model, choice.models, say="models")
@@ -216,11 +214,15 @@ def _in_turn(prompts: Sequence[str], agents: Sequence[str]) -> TemplateDeal:
 
 
 def _by_name(prompts: Mapping[str, str], agents: Sequence[str], roles: Collection[str]) -> TemplateDeal:
-    places = dict(zip(PLACES, agents, strict=False))
+    places = {str(number): agent for number, agent in enumerate(agents, 1)}
     prompts = {places.get(name, name): prompt for name, prompt in prompts.items()}
     known = (*agents, *roles, ELSE)
     problems: list[DealProblem] = [
-        ((name,), f"no agent of the role, and no role, is called {name}", nearest(name, known, say="agents and roles"))
+        (
+            (name,),
+            f"no agent of the role, and no role, is called {name}",
+            key_remedy("prompt", name, prompts[name]) or nearest(name, known, say="agents and roles"),
+        )
         for name in prompts
         if name not in known
     ]

@@ -11,7 +11,7 @@ from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import OF_STEPS, VARS
 from cortexdsl.language.grammar.hears import GroupsForm, HearsWord, SelectionForm, heard_roles
 from cortexdsl.language.grammar.methods import METHOD_WORDS
-from cortexdsl.language.grammar.protocol import LastForm, ProtocolText
+from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText, deciding_role
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
 from cortexdsl.language.grammar.steps import StepText, TurnFilterText
@@ -187,19 +187,19 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
         yield problem_at(("schedule",), "no step reads an answer", "let a step have reads: answer")
         return
     yield from _debaters(text, answering, problem_at)
-    decide = text.decide
-    if isinstance(decide, LastForm):
-        role, route = decide.last, ("decide", "last")
+    if (deciding := deciding_role(text)) is not None:
+        (role, otherwise), route = deciding, ("decide",)
         if role not in text.roles:
-            yield problem_at(route, f"there is no role {role}", nearest(role, text.roles, say="roles"))
+            remedy = nearest(role, [*get_args(DecideWord), *text.roles])
+            yield problem_at(route, f"there is no role {role}", remedy)
         elif role not in answering:
-            remedy = f"let one have reads: answer, or write {{last: {' or '.join(dict.fromkeys(answering))}}}"
+            remedy = f"let one have reads: answer, or write decide: {' or '.join(dict.fromkeys(answering))}"
             yield problem_at(route, f"no step of {role} reads an answer", remedy)
-        elif decide.otherwise is None and role not in walks.roles_with_answer(text):
+        elif otherwise is None and role not in walks.roles_with_answer(text):
             what = f"{role} answers only where a loop's unless lets it, and else nobody decides"
             if role in walks.roles_with_answer(text, as_cast=True):
                 what = f"{role} may end with nobody who has answered in it, as it is chosen, and then nobody decides"
-            yield problem_at(route, what, f"write {{last: {role}, else: majority}}, or else: none")
+            yield problem_at(route, what, f"write decide: [{role}, majority], or [{role}, none]")
 
 
 def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemAt) -> Iterator[PlacedProblem]:

@@ -168,10 +168,9 @@ def test_prompts_of_a_method_replace_those_of_the_protocol() -> None:
     ("decide", "meant"),
     [
         ("majority", Decide("majority", tie="none")),
-        ("{majority: {tie: confidence}}", Decide("majority")),
-        ("{weighted: {}}", Decide("weighted", tie="none")),
+        ("weighted", Decide("weighted", tie="none")),
         ("first", Decide("first", tie="none")),
-        ("{last: debater}", Decide("last", "debater")),
+        ("debater", Decide("last", "debater")),
     ],
 )
 def test_decisions(decide: str, meant: Decide) -> None:

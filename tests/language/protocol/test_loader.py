@@ -17,7 +17,7 @@ PUBLISHED = [
 
 SMALL = """\
 settings: {rounds: 2, keep: mean}
-roles: {debater: everyone, judge: {model_of: first}}
+roles: {debater: everyone, judge: extra}
 steps:
   answer: {role: debater, prompt: common/answer.j2}
   revise: {role: debater, hears: {weight: confidence, keep: $keep}, prompt: my/revise.j2}
@@ -63,7 +63,7 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
         ("rounds: 2", "rounds: ^-2", "rounds is -2", "at least 0"),
         ("{role: debater, prompt", "{role: ^debatr, prompt", "there is no role debatr", "did you mean debater?"),
         ("hears: debater", "hears: ^x", "there is no role x", "debater"),
-        ("judge: {model_of: first}}", "judge: {model_of: first}, ^critic: second}", "nobody speaks", "remove"),
+        ("judge: extra}", "judge: extra, ^critic: 2}", "nobody speaks", "remove"),
         (
             "hears: debater,",
             "hears: debater, shows: ^about_me,",
@@ -80,9 +80,9 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
         ("reads: verdict", "reads: comment", "approved is a judge's verdict", "reads: verdict"),
         (
             "decide: majority",
-            "decide: {last: ^judge}",
+            "decide: ^judge",
             "no step of judge reads an answer",
-            "reads: answer, or write {last: debater}",
+            "reads: answer, or write decide: debater",
         ),
         (
             "decide: majority",
@@ -90,10 +90,10 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
             "no step of judge reads an answer",
             "write voters: [debater], whose steps do, or leave voters out",
         ),
-        ("decide: majority", "decide: {last: ^boss}", "there is no role boss", "judge"),
+        ("decide: majority", "decide: ^boss", "there is no role boss", "judge"),
         ("weight: confidence", "weight: mean_score", "mean_score needs reviews", "reads: review"),
         ("until: approved", "until: ^aproved", "'aproved' is not a time to end", "did you mean approved?"),
-        ("decide: majority", "decide: ^majorty", "decide is 'majorty'", "did you mean majority?"),
+        ("decide: majority", "decide: ^majorty", "there is no role majorty", "did you mean majority?"),
         ("prompt: my/judge.j2", "prompt: ^/etc/passwd", "'/etc/passwd'", "below prompts/"),
     ],
 )
@@ -169,7 +169,7 @@ def test_what_is_about_groups_is_not_about_their_agents(reviewed: str, shows: st
 
 
 def test_a_protocol_without_answers_is_refused() -> None:
-    text = "roles: {j: first}\nsteps: {a: {role: j, prompt: a.j2, reads: comment}}\nschedule: [a]\ndecide: first\n"
+    text = "roles: {j: 1}\nsteps: {a: {role: j, prompt: a.j2, reads: comment}}\nschedule: [a]\ndecide: first\n"
     with pytest.raises(SpecError, match="no step reads an answer"):
         protocol_of("p", parse(text, "p.yaml"))
 

@@ -55,7 +55,7 @@ SAID: list[Any] = [
     {"say": "echo.j2"},
     ["talk.j2", {"say": "echo.j2"}],
     {"debater": {"say": "echo.j2"}, "else": "talk.j2"},
-    {"first": {"say": "echo.j2"}, "else": "talk.j2"},
+    {"1": {"say": "echo.j2"}, "else": "talk.j2"},
 ]
 HEARS = st.one_of(
     st.sampled_from(["nobody", "everyone", "self", {"ring": 1}, {"groups": 2}, {"random": 0.5}]),
@@ -140,9 +140,9 @@ STEP = st.fixed_dictionaries(
                 "choosy.j2",
                 {"say": "echo.j2"},
                 ["talk.j2", "choosy.j2", {"say": "echo.j2"}],
-                {"first": "choosy.j2", "else": "talk.j2"},
+                {"1": "choosy.j2", "else": "talk.j2"},
                 {"debater": {"say": "echo.j2"}, "else": "talk.j2"},
-                {"picked": {"say": "echo.j2"}, "first": "choosy.j2", "else": "talk.j2"},
+                {"picked": {"say": "echo.j2"}, "1": "choosy.j2", "else": "talk.j2"},
             ]
         ),
     }
@@ -186,11 +186,11 @@ DECIDE = st.sampled_from(
         "majority",
         "weighted",
         "first",
-        {"last": "debater", "else": "none"},
-        {"last": "judge", "else": "majority"},
-        {"last": "second", "else": "weighted"},
+        ["debater", "none"],
+        ["judge", "majority"],
+        ["second", "weighted"],
         {"vote": "last * (1 + chosen)"},
-        {"vote": "(1 + round) * (confidence - abandoned / 2) + (answer != before(answer))", "tie": "none"},
+        {"vote": "(1 + round) * (confidence - abandoned / 2) + (answer != before(answer))"},
         {"vote": "stability - support"},
     ]
 )
@@ -231,11 +231,11 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     said |= set(needed)
     rest = [*needed, *rest]
     roles = {
-        "debater": draw(st.sampled_from(["everyone", ["ann", "bob"], "first"])),
-        "second": draw(st.sampled_from(["everyone", ["bob", "cai"], ["dee"], {"model_of": "first"}])),
-        "judge": {"model_of": "first"},
+        "debater": draw(st.sampled_from(["everyone", ["ann", "bob"], 1])),
+        "second": draw(st.sampled_from(["everyone", ["bob", "cai"], ["dee"], "extra"])),
+        "judge": "extra",
         "helper": {"tool": "sums"},
-        "picked": draw(st.sampled_from(["everyone", "second"])),
+        "picked": draw(st.sampled_from(["everyone", 2])),
     }
     spoken = [step for name, step in steps.items() if name == "open" or name in said]
     used = chosen | {step["role"] for step in spoken}
@@ -244,14 +244,12 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
             step["prompt"] = "talk.j2"
         if isinstance(step.get("each"), dict) and step["each"]["edge"] not in used:
             step["each"] = "edge"
-    if isinstance(decide, dict) and decide.get("last", "debater") not in {
+    if isinstance(decide, list) and decide[0] not in {
         step["role"] for step in spoken if "answer" in step.get("reads", "answer")
     }:
         decide = "majority"
     assume("debater" in used)
-    heard = {
-        role for name in said if isinstance(steps[name]["hears"], dict) for role in steps[name]["hears"].get("role", ())
-    }
+    heard = {role for name in said if isinstance(steps[name]["hears"], list) for role in steps[name]["hears"]}
     assume(heard <= used)
     return {
         "roles": {role: who for role, who in roles.items() if role in used},
@@ -267,7 +265,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
 
 
 NEEDED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    kind: ({"role": "judge", "hears": {"role": "debater"}, "each": each, "reads": kind, "prompt": "talk.j2"}, words)
+    kind: ({"role": "judge", "hears": "debater", "each": each, "reads": kind, "prompt": "talk.j2"}, words)
     for kind, each, words in (
         ("review", "edge", ("score", "about")),
         ("choice", "match", ("chosen",)),
@@ -280,7 +278,7 @@ def _fitting(step: dict[str, Any]) -> dict[str, Any]:
     """A step of a role beside the debaters hears by role: nobody weighs what it says, and it has no neighbours."""
     if step["role"] not in ("helper", "picked"):
         return step
-    hears = step["hears"] if isinstance(step["hears"], dict) and "role" in step["hears"] else {"role": ["debater"]}
+    hears = step["hears"] if isinstance(step["hears"], list) else ["debater"]
     return {**step, "hears": hears, "prompt": "talk.j2"}
 
 
@@ -456,5 +454,5 @@ def test_most_of_what_is_drawn_is_accepted() -> None:
     """A generator whose protocols were all refused, or without the rarer words, would show nothing."""
     if not SEEN["accepted"] + SEEN["refused"]:
         pytest.skip("the protocols were drawn in another process")
-    assert SEEN["accepted"] >= 0.35 * (SEEN["accepted"] + SEEN["refused"])
+    assert SEEN["accepted"] >= 0.4 * (SEEN["accepted"] + SEEN["refused"])
     assert [what for what in _SELDOM if SEEN[what] < 5] == []
