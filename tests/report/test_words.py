@@ -80,6 +80,10 @@ def test_an_interval_shows_its_width_or_is_left_out() -> None:
         ("accuracy(a) < accuracy(b)", "The accuracy of a is lower than that of b."),
         ("accuracy(a) >= accuracy(b)", "The accuracy of a is no lower than that of b."),
         ("accuracy(a) >= accuracy(b) - 0.02", "The accuracy of a is at most 2 points below that of b."),
+        (
+            "judged(a) >= judged(b) - 0.1",
+            "The judged correctness of a is at most 10 points below that of b.",
+        ),
         ("accuracy(a) > accuracy(b) - 0.02", "The accuracy of a is less than 2 points below that of b."),
         ("accuracy(a) >= accuracy(b) + 0.01", "The accuracy of a is at least 1 point above that of b."),
         ("accuracy(a) <= accuracy(b) + 0.025", "The accuracy of a is at most 2.5 points above that of b."),

@@ -202,7 +202,7 @@ def test_a_note_says_where_holm_finds_what_the_intervals_do_not() -> None:
     assert found.loc["c", "p_adjusted"] == found.loc["c", "p"]
     assert 0.025 < found.loc["c", "p"] < 0.05
     assert found.loc["c", "ci_low_simultaneous"] <= 0
-    assert "significant by the steps of holm; the simultaneous interval" in found.loc["c", "note"]
+    assert "significant by the later steps of holm; the interval widened" in found.loc["c", "note"]
     assert found.loc["b", "note"] == ""
 
 

@@ -105,7 +105,7 @@ def test_the_simultaneous_interval_belongs_to_the_adjusted_verdict(seed: int, qu
         elif row.verdict == "undecided":
             assert held, row.claim
         else:
-            assert held == ("by the steps of holm" in row.note), row.claim
+            assert held == ("by the later steps of holm" in row.note), row.claim
         assert row.ci_low_simultaneous <= row.ci_low <= row.ci_high <= row.ci_high_simultaneous
 
 

@@ -217,7 +217,8 @@ def _comparison(claim: Comparison, noun: str, kind: Kind, verb: str) -> str:
 
 
 def _is_plural(noun: str) -> bool:
-    return noun.split(" per ")[0].split(" of ")[0].endswith("s") and noun != "consensus"
+    word = noun.split(" per ")[0].split(" of ")[0]
+    return word.endswith("s") and not word.endswith(("ss", "us"))  # correctness, consensus
 
 
 def _whom(quantity: Quantity) -> str:
