@@ -248,6 +248,8 @@ def _dataset(
         entry,
         translated=("file", "tolerance", *COLUMNS),
         label=label,
+        config=entry.subset[0] if entry.hub and entry.subset else None,
+        subset=() if entry.hub else entry.subset,
         path=path,
         seed=seed if entry.seed is None else entry.seed,
         tolerance=None if entry.tolerance is None else tolerance_of(entry.tolerance),

@@ -34,6 +34,33 @@ def test_later_words_leave_finished_cells_finished(protocol: str) -> None:
     assert digest(method) == FIRST[protocol]
 
 
+REWRITTEN = """\
+seed: 5
+dataset: {name: arithmetic, size: 60}
+models:
+  m: {model: builtin/solver, parameters: 1e9, tokens: 1e12}
+agents: [{name: a, model: m}, {name: b, model: m}, {name: c, model: m}]
+teams: {pair: [a, b], three: [a, a, b]}
+methods:
+  full: {protocol: multi-llm, rounds: 2, memory: last}
+  pair: {extends: full, agents: pair}
+  calls: {protocol: self-consistency, agents: [a], budget: calls(full)}
+  grown: {protocol: moa, budget: compute(full), grow: layers}
+  modes: {protocol: eot, topology: relay}
+grid: {full: [{rounds: [1, 3]}, {agents: [pair, three]}]}
+"""
+BY_0_2_0 = {
+    "full": "448ca4e827c1e933", "full[rounds=1]": "15a1223c323c24cd", "full[rounds=3]": "b147fb2007ebf7a4",
+    "full[agents=pair]": "f8f01e62194db4cc", "full[agents=three]": "17ffc712bcf513e1", "calls": "52e10ab3947ef1ee",
+    "grown": "10f66733c82b3616", "modes": "c5db05e1a1f6e509",
+}  # fmt: skip
+"""Digests of the same spec in the words of 0.2.0: `own`, `like`, `team`, `match`, `graph: {where: ...}` and `vary`."""
+
+
+def test_a_spec_rewritten_word_by_word_keeps_its_digests(tmp_path: Path) -> None:
+    assert {cell.name: cell.digest for cell in plan(tmp_path, REWRITTEN).cells} == BY_0_2_0
+
+
 CELLS = ("sparse", "sparse[keep=top-1]", "full", "near", "matched")
 
 

@@ -24,6 +24,7 @@ def _budget(match: Any) -> str:
 
 KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "MethodText": {"like": "extends: {}", "match": _budget, "team": "agents: {}"},
+    "DatasetText": {"config": "subset: {}"},
     "StoppingText": {"alpha": "analysis: {alpha: {}}", "fewest": "min_questions: {}"},
     "ProtocolText": {"debaters": "voters: {}", "fallback": "tie: {}", "passes": "quote: {}"},
     "StepText": {"draws": "samples: {}", "own": "memory: {}", "tells": "shows: {}"},

@@ -82,9 +82,10 @@ class DatasetText(StrictEntry):
     path: Place | None = Field(None, description="For a listed dataset: its official file or folder, or env:NAME.")
     file: Place | None = Field(None, description="Your own JSON, JSONL, CSV or Parquet file, or env:NAME.")
     hub: HubId | None = Field(None, description="Any dataset of the Hugging Face hub: OWNER/NAME.")
-    config: Text | None = Field(None, description="The configuration of a dataset of the hub.")
     revision: Text | None = Field(None, description="The commit of a dataset of the hub.")
-    subset: Texts = Field((), description="Parts of the dataset, such as subjects of mmlu.")
+    subset: Texts = Field(
+        (), description="Parts of the dataset, such as subjects of mmlu; of a dataset of the hub, its configuration."
+    )
     split: Text | None = Field(None, description="The split to use instead of the usual one.")
     size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(None, description="The number of questions.")
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(
@@ -166,6 +167,8 @@ class DatasetText(StrictEntry):
             raise invalid(what, "write name: gsm8k, or file: questions.csv, or hub: OWNER/NAME")
         for word, reason in self._misplaced(sources[0]):
             raise invalid(reason, f"remove {word}")
+        if self.hub is not None and len(self.subset) > 1:
+            raise invalid("a dataset of the hub has one configuration", f"write subset: {self.subset[0]}")
         if len(set(self.ids)) < len(self.ids):
             raise invalid("an id is listed twice", "ask each question once")
         return self
@@ -174,9 +177,7 @@ class DatasetText(StrictEntry):
         """Yield the words that would have no effect beside others, and why."""
         allowed = {
             "path": source == "name",
-            "config": source == "hub",
             "revision": source == "hub" or (source == "name" and self.path is None),
-            "subset": source != "hub",
             "split": source != "file",
             "records": source != "hub",
             "decimal": source != "name",
