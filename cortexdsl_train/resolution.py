@@ -17,10 +17,10 @@ from cortexdsl.core import Agent, Dataset, Method, Model, Question
 from cortexdsl.engine.methods import with_all_models
 from cortexdsl.engine.trajectories import role_turns, turn_sequence
 from cortexdsl.errors import DataError, InputError, Problem, SpecError, nearest
-from cortexdsl.language.grammar.training import QuestionsText, TrainText
+from cortexdsl.language.grammar.training import TrainText
 from cortexdsl.language.methods.grid import VariedTraining
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
-from cortexdsl.language.spec import TRAINED, Spec, path_of
+from cortexdsl.language.spec import TRAINED, Spec, changed_dataset, dataset_of
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tools_of
 from cortexdsl.plan.shards import cut, read_previous_shards, shard_size
@@ -35,7 +35,7 @@ _DRAWS = 4
 """Draws of a generated dataset, each twice as long: a draw may repeat questions that must be left out."""
 
 
-def learned_from(dataset: Dataset, said: QuestionsText, asked: Iterable[Task]) -> TrainingQuestions:
+def learned_from(dataset: Dataset, size: int, validation: int, asked: Iterable[Task]) -> TrainingQuestions:
     """Choose the questions of a training.
 
     Two questions are the same if their words are, apart from case and punctuation: text, passage, options in any
@@ -46,7 +46,8 @@ def learned_from(dataset: Dataset, said: QuestionsText, asked: Iterable[Task]) -
     ----------
     dataset : Dataset
         With the path, split and seed of the training; its size and ids are those of the experiment, and do not count.
-    said : QuestionsText
+    size, validation : int
+        How many to learn from, and how many more for validation.
     asked : iterable of Task
         All that the experiment asks.
 
@@ -56,15 +57,15 @@ def learned_from(dataset: Dataset, said: QuestionsText, asked: Iterable[Task]) -
         The dataset cannot be read, or too few are left.
     """
     asked_before = _Met(question for task in asked for question in task.questions)
-    wanted = said.size + said.validation
+    wanted = size + validation
     is_generated = dataset.name is not None and entry_named(dataset.name).generated
     drawn = len(asked_before.words) + wanted
     for draw in range(_DRAWS if is_generated else 1):
         pool = load(replace(dataset, size=drawn * 2**draw if is_generated else None, ids=()))
         free = [item for item in pool.items if not asked_before.holds(item.question)]
-        learned = free[: said.size]
+        learned = free[:size]
         apart = _Met(item.question for item in learned)
-        kept = [item for item in free[said.size :] if not apart.holds(item.question)][: said.validation]
+        kept = [item for item in free[size:] if not apart.holds(item.question)][:validation]
         if len(learned) + len(kept) == wanted:
             task = replace(pool, items=(*learned, *kept))
             return TrainingQuestions(task, frozenset(item.question.id for item in kept), len(pool.items) - len(free))
@@ -192,18 +193,13 @@ def _steps_with_models(method: Method, role: str, *, opening: bool) -> tuple[str
 
 
 def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) -> TrainingQuestions:
-    questions = said.questions
-    label = questions.dataset or next(iter(tasks))
-    if label not in tasks:
-        raise DataError(f"there is no dataset {label}\n    {nearest(label, tasks, say='datasets')}")
-    dataset: Dataset = spec.datasets[label]
-    for word in ("file", "path"):
-        if getattr(questions, word):
-            at = spec.node.where(("train", name, "questions", word))
-            path = path_of(getattr(questions, word), at, os.environ)
-            dataset = replace(dataset, path=path, hub=None, config=None, revision=None)
-    changes = {key: value for key in ("subset", "split", "seed") if (value := getattr(questions, key))}
-    return learned_from(replace(dataset, **changes), questions, tasks.values())
+    entry, route = said.questions, ("train", name, "questions")
+    label = entry.name or next(iter(tasks))
+    if label in tasks and not entry.hub:
+        dataset = changed_dataset(spec.datasets[label], entry, spec.node, route, os.environ)
+    else:
+        dataset = dataset_of(label, entry, spec.text.seed, spec.node, route, os.environ)
+    return learned_from(dataset, entry.size or 0, said.validation, tasks.values())
 
 
 def _training(

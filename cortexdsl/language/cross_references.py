@@ -217,13 +217,10 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
     text, datasets = spec.text, list(spec.text.datasets or ())
     for name, entry in text.train.items():
         route: Route = ("train", name)
-        label = entry.questions.dataset
         yield from spec.unknown((*route, "method"), "method", entry.method, text.methods)
-        if label is None and len(datasets) > 1:
-            remedy = f"write dataset: {datasets[0]}, or another of {', '.join(datasets)}"
+        if not entry.questions.sources and len(datasets) > 1:
+            remedy = f"write name: {datasets[0]}, or another of {', '.join(datasets)}"
             yield spec.problem((*route, "questions"), "the spec has several datasets", remedy)
-        elif label is not None and text.datasets is not None and label not in datasets:
-            yield from spec.unknown((*route, "questions", "dataset"), "dataset", label, datasets)
     for name, model in text.models.items():
         if model.trained is None:
             continue

@@ -18,7 +18,7 @@ from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.cross_references import cross_check, secret_texts
 from cortexdsl.language.grammar.entries import core_value
 from cortexdsl.language.grammar.experiment import SpecText
-from cortexdsl.language.grammar.questions import COLUMNS, DatasetText, tolerance_of
+from cortexdsl.language.grammar.questions import COLUMNS, DatasetText
 from cortexdsl.language.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
 from cortexdsl.language.inheritance import read_extended, resolve_methods
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all
@@ -139,7 +139,7 @@ def _datasets(
     datasets: dict[str, Dataset] = {}
     for label, entry, route in _dataset_entries(text):
         try:
-            datasets[label] = _dataset(label, entry, text.seed, root, route, environment)
+            datasets[label] = dataset_of(label, entry, text.seed, root, route, environment)
         except SpecError as error:
             problems += [(root.where(route), problem) for problem in error.problems]
     return datasets
@@ -236,25 +236,44 @@ def _dataset_entries(text: SpecText) -> list[tuple[str, DatasetText, Route]]:
     return [(label, entry, ("datasets", label)) for label, entry in (text.datasets or {}).items()]
 
 
-def _dataset(
+def dataset_of(
     label: str, entry: DatasetText, seed: int, root: Node, route: Route, environment: Mapping[str, str]
 ) -> Dataset:
-    key = "file" if entry.file else "path"
-    written = entry.file or entry.path
-    path = None if written is None else path_of(written, root.where((*route, key)), environment)
-    columns = {name: value for name in COLUMNS if (value := getattr(entry, name))}
+    """Return the dataset of an entry at a route."""
     return core_value(
         Dataset,
         entry,
-        translated=("file", "tolerance", *COLUMNS),
+        translated=("file", *COLUMNS),
         label=label,
         config=entry.subset[0] if entry.hub and entry.subset else None,
         subset=() if entry.hub else entry.subset,
-        path=path,
+        path=_path_of(entry, root, route, environment),
         seed=seed if entry.seed is None else entry.seed,
-        tolerance=None if entry.tolerance is None else tolerance_of(entry.tolerance),
-        fields=MappingProxyType(columns),
+        fields=_columns(entry),
     )
+
+
+def changed_dataset(
+    dataset: Dataset, entry: DatasetText, root: Node, route: Route, environment: Mapping[str, str]
+) -> Dataset:
+    """Return a dataset with the words of an entry that names no other one; a path or file has the same columns."""
+    own = entry.model_fields_set - {"name", "path", "file", "hub", *COLUMNS}
+    changes: dict[str, Any] = {word: getattr(entry, word) for word in own}
+    if dataset.hub and entry.subset:
+        changes |= {"config": entry.subset[0], "subset": ()}
+    if (path := _path_of(entry, root, route, environment)) is not None:
+        changes |= {"path": path, "hub": None, "config": None, "revision": None}
+    return replace(dataset, **changes, fields=MappingProxyType({**dataset.fields, **_columns(entry)}))
+
+
+def _columns(entry: DatasetText) -> Mapping[str, Any]:
+    return MappingProxyType({name: value for name in COLUMNS if (value := getattr(entry, name))})
+
+
+def _path_of(entry: DatasetText, root: Node, route: Route, environment: Mapping[str, str]) -> str | None:
+    written = entry.file or entry.path
+    key = "file" if entry.file else "path"
+    return None if written is None else path_of(written, root.where((*route, key)), environment)
 
 
 def path_of(written: str, mark: Mark, environment: Mapping[str, str]) -> str:

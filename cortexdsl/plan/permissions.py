@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError
 from cortexdsl.language.grammar.questions import DatasetText
-from cortexdsl.language.grammar.training import QuestionsText
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.endpoints.providers import key_variables, provider_of
@@ -260,7 +259,7 @@ def _is_own(path: Path, folders: Collection[Path]) -> bool:
 
 def _datasets(spec: Spec) -> Iterator[Permission]:
     folders = own_folders(spec.path)
-    entries: list[tuple[Route, DatasetText | QuestionsText]] = []
+    entries: list[tuple[Route, DatasetText]] = []
     if spec.text.dataset is not None:
         entries.append((("dataset",), spec.text.dataset))
     entries += [(("datasets", label), entry) for label, entry in (spec.text.datasets or {}).items()]

@@ -94,7 +94,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "training": KeyPage(
         "Keys of training",
         "These are the keys of an entry of `train`: which agents learn from their debates, and how.",
-        ("TrainText", "QuestionsText", "OptimiserText"),
+        ("TrainText", "OptimiserText"),
     ),
 }  # fmt: skip
 """Pages by name, in the order of the menu."""

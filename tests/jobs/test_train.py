@@ -40,7 +40,8 @@ methods:
 train:
   acc:
     method: untrained
-    questions: {size: 6, validation: 2}
+    questions: {size: 6}
+    validation: 2
     LEARNS
     optimiser: {rank: 2, rate: 5.0e-3, batch: 2, epochs: 2.0}
 limits: {calls: 1000}

@@ -22,7 +22,8 @@ train:
   acc:
     method: untrained
     roles: [critic]
-    questions: {size: 4, validation: 2}
+    questions: {size: 4}
+    validation: 2
     samples: 3
     threshold: 0.3
 """

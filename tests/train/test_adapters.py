@@ -30,7 +30,7 @@ methods:
   untrained: {protocol: acc, rounds: 1, agents: [actor, critic]}
   trained: {extends: untrained, agents: [actor+, critic]}
 train:
-  acc: {method: untrained, roles: [actor], questions: {size: 6, validation: 2}, weights: ../base, optimiser: {rank: 4}}
+  acc: {method: untrained, roles: [actor], questions: {size: 6}, validation: 2, weights: ../base, optimiser: {rank: 4}}
 limits: {calls: 1000}
 """
 

@@ -43,7 +43,7 @@ def test_a_generated_dataset_goes_on_after_what_is_asked(tmp_path: Path) -> None
 def test_the_sample_of_a_file_is_left_out_of_what_is_learned_whatever_its_order(tmp_path: Path) -> None:
     written(tmp_path, "asked.jsonl", [(f"i{k}", f"question {k}", f"passage {k}") for k in range(9)])
     for seed in range(4):
-        compiled = plan(tmp_path, OWN.replace("{size: 4,", f"{{seed: {seed}, size: 4,"))
+        compiled = plan(tmp_path, OWN.replace("{size: 4}", f"{{seed: {seed}, size: 4}}"))
         asked = {question.text for question in compiled.tasks["asked"].questions}
         learned, kept = parts(compiled.training("acc"))
         assert len(asked) + len(learned) + len(kept) == len(asked | learned | kept) == 9
@@ -61,19 +61,19 @@ def test_another_file_cannot_bring_an_asked_question_back(tmp_path: Path) -> Non
     ]
     fresh = [(f"n{k}", f"Fresh {k}?", f"Other passage {k}.") for k in range(5)]
     written(tmp_path, "more.jsonl", [*attacks, *fresh])
-    compiled = plan(tmp_path, OWN.replace("{size: 4,", "{file: more.jsonl, size: 4,"))
+    compiled = plan(tmp_path, OWN.replace("{size: 4}", "{file: more.jsonl, size: 4}"))
     training = compiled.training("acc")
     assert not {question.id for question in training.task.questions} & {"x0", "x1", "x2", "x3"}
     assert training.learned.left_out == 4
     with pytest.raises(SpecError, match=r"learning\.yaml:15:\d+: .*12 questions to learn from .* and 6 of 10"):
-        plan(tmp_path, OWN.replace("{size: 4,", "{file: more.jsonl, size: 10,"))
+        plan(tmp_path, OWN.replace("{size: 4}", "{file: more.jsonl, size: 10}"))
 
 
 def test_validation_shares_no_passage_with_what_is_learned(tmp_path: Path) -> None:
     written(tmp_path, "asked.jsonl", [(f"i{k}", f"Question {k}?", f"Passage {k}.") for k in range(3)])
     rows = [(f"n{k}", f"Fresh {k}?", f"Other passage {k // 3}.") for k in range(12)]  # three questions a passage
     written(tmp_path, "more.jsonl", rows)
-    training = plan(tmp_path, OWN.replace("{size: 4,", "{file: more.jsonl, size: 4,")).training("acc")
+    training = plan(tmp_path, OWN.replace("{size: 4}", "{file: more.jsonl, size: 4}")).training("acc")
     passages: dict[bool, set[str]] = {True: set(), False: set()}
     for question in training.task.questions:
         passages[question.id in training.validation].add(question.context)
@@ -90,7 +90,7 @@ def test_every_dataset_of_the_experiment_is_kept_apart(tmp_path: Path) -> None:
         f"dataset: {one}",
         f"datasets:\n  asked: {one}\n  other: {one.replace('asked.jsonl', 'other.jsonl').replace(', size: 3', '')}",
     )
-    both = both.replace("{size: 4, validation: 2}", "{dataset: asked, size: 2, validation: 1}")
+    both = both.replace("{size: 4}", "{name: asked, size: 2}").replace("validation: 2", "validation: 1")
     compiled = plan(tmp_path, both)
     asked = {question.text for task in compiled.tasks.values() for question in task.questions}
     learned, kept = parts(compiled.training("acc"))

@@ -39,7 +39,8 @@ train:
   acc:
     method: untrained
     repeats: 2
-    questions: {size: 4, validation: 2}
+    questions: {size: 4}
+    validation: 2
     optimiser: {rank: 4}
 """
 
@@ -99,7 +100,7 @@ def test_entries_mean_the_model_after_their_repeat_with_the_options_of_its_base(
         ("threshold: 0.2", "threshold: 0.4", False),
         ("rank: 4", "rank: 8", False),
         ("samples: 5", "samples: 6", True),
-        ("size: 4,", "size: 5,", True),
+        ("size: 4}", "size: 5}", True),
     ],
 )
 def test_what_changes_what_is_learned_runs_trained_cells_again_and_no_others(
@@ -158,7 +159,7 @@ def test_a_grid_may_vary_how_a_training_learns(here: Path) -> None:
         ("train.ac.threshold: [0.1]", r"the axis train\.ac\.threshold: nothing is called 'ac'"),
         ("train.acc.roles: [[actor]]", r"a grid varies no 'roles' of a training"),
         ("train.acc.treshold: [0.1]", r"a grid varies no 'treshold' of a training\n.*did you mean threshold"),
-        ("train.acc.threshold: [2]", r"learning\.yaml:26:35: train\.acc\.threshold"),
+        ("train.acc.threshold: [2]", r"learning\.yaml:27:35: train\.acc\.threshold"),
         ("train.acc.optimiser.rnk: [2]", r"train\.acc\.optimiser.*rnk"),
     ],
 )

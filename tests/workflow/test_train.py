@@ -39,7 +39,7 @@ methods:
   untrained: {protocol: acc, rounds: 2, agents: before}
   trained:   {protocol: acc, rounds: 2, agents: after}
 train:
-  acc: {method: untrained, questions: {size: 6, validation: 2}, samples: 2, optimiser: {rank: 2, batch: 2}}
+  acc: {method: untrained, questions: {size: 6}, validation: 2, samples: 2, optimiser: {rank: 2, batch: 2}}
 hypotheses:
   - accuracy(trained) > accuracy(untrained)
 """
@@ -61,7 +61,7 @@ LEARNING = (
     SPEC.replace("size: 6}\nmodels", "size: 4}\nmodels")
     .replace("shard_size: 6", "shard_size: 2")
     .replace("max_tokens: 8", "max_tokens: 60")
-    .replace("questions: {size: 6, validation: 2}, samples: 2", "questions: {size: 5, validation: 1}, samples: 2")
+    .replace("questions: {size: 6}, validation: 2, samples: 2", "questions: {size: 5}, validation: 1, samples: 2")
     # Random weights are always wrong: with no threshold, a reply is preferred to one that is worth as much.
     .replace(
         "optimiser: {rank: 2, batch: 2}", "threshold: 0.0, optimiser: {rank: 2, batch: 2, epochs: 4.0, rate: 1.0e-2}"

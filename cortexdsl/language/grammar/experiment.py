@@ -27,7 +27,7 @@ from cortexdsl.language.grammar.entries import (
 )
 from cortexdsl.language.grammar.methods import GridText, MethodText
 from cortexdsl.language.grammar.protocol import ProtocolText
-from cortexdsl.language.grammar.questions import DatasetText, KnowledgeText
+from cortexdsl.language.grammar.questions import AskedDataset, KnowledgeText
 from cortexdsl.language.grammar.speakers import AgentText, ModelText, ToolText
 from cortexdsl.language.grammar.spending import LimitsEntry
 from cortexdsl.language.grammar.training import TrainText
@@ -188,10 +188,10 @@ class SpecText(StrictEntry):
         0, description="Every random choice derives from this number: samples of questions, seeds of calls, and draws."
     )
     replicates: Annotated[Whole, Field(ge=1, le=10_000)] = Field(1, description="How often each question is debated.")
-    dataset: DatasetText | None = Field(
+    dataset: AskedDataset | None = Field(
         None, description="The questions: a listed dataset, your own file, or a dataset of the Hugging Face hub."
     )
-    datasets: Annotated[dict[Name, DatasetText], Field(min_length=1)] | None = Field(
+    datasets: Annotated[dict[Name, AskedDataset], Field(min_length=1)] | None = Field(
         None, description="Several datasets instead of one, each with a label."
     )
     models: Annotated[dict[Name, ModelText], Field(min_length=1)] = Field(

@@ -24,7 +24,11 @@ def _budget(match: Any) -> str:
 
 KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "MethodText": {"like": "extends: {}", "match": _budget, "team": "agents: {}"},
-    "DatasetText": {"config": "subset: {}"},
+    "DatasetText": {
+        "config": "subset: {}",
+        "validation": "validation: {} beside questions",
+        "dataset": "name: {}",
+    },
     "StoppingText": {"alpha": "analysis: {alpha: {}}", "fewest": "min_questions: {}"},
     "ProtocolText": {"debaters": "voters: {}", "fallback": "tie: {}", "passes": "quote: {}"},
     "StepText": {"draws": "samples: {}", "own": "memory: {}", "tells": "shows: {}"},

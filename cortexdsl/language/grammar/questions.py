@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.language.grammar.addresses import Address, KeyName, Place
 from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, Positive, StrictEntry, Text, Whole, invalid
@@ -158,20 +158,20 @@ class DatasetText(StrictEntry):
 
     @model_validator(mode="after")
     def _source(self) -> Self:
-        sources = [word for word in ("name", "file", "hub") if getattr(self, word) is not None]
-        if not sources and self.path is not None:
-            what = "path is for the official files of a dataset of the list, and no name is written"
-            raise invalid(what, "for questions of your own write file: instead of path:")
-        if len(sources) != 1:
-            what = f"a dataset has one source, and this one has {' and '.join(sources) or 'none'}"
-            raise invalid(what, "write name: gsm8k, or file: questions.csv, or hub: OWNER/NAME")
-        for word, reason in self._misplaced(sources[0]):
+        if len(self.sources) > 1:
+            raise invalid(f"a dataset has one source, and this one has {' and '.join(self.sources)}", _SOURCES)
+        for word, reason in self._misplaced(self.sources[0]) if self.sources else ():
             raise invalid(reason, f"remove {word}")
         if self.hub is not None and len(self.subset) > 1:
             raise invalid("a dataset of the hub has one configuration", f"write subset: {self.subset[0]}")
         if len(set(self.ids)) < len(self.ids):
             raise invalid("an id is listed twice", "ask each question once")
         return self
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The words that say where the questions come from; none if they come from another entry."""
+        return tuple(word for word in ("name", "file", "hub") if getattr(self, word) is not None)
 
     def _misplaced(self, source: str) -> Iterator[tuple[str, str]]:
         """Yield the words that would have no effect beside others, and why."""
@@ -195,6 +195,22 @@ class DatasetText(StrictEntry):
             yield "stratify", "ids names the questions, so nothing is left to stratify"
         if self.ids and self.size is not None and self.size != len(self.ids):
             yield "size", f"size is {self.size}, and ids names {len(self.ids)} questions"
+
+
+_SOURCES = "write name: gsm8k, or file: questions.csv, or hub: OWNER/NAME"
+
+
+def _with_source(entry: DatasetText) -> DatasetText:
+    if not entry.sources and entry.path is not None:
+        what = "path is for the official files of a dataset of the list, and no name is written"
+        raise invalid(what, "for questions of your own write file: instead of path:")
+    if not entry.sources:
+        raise invalid("a dataset has one source, and this one has none", _SOURCES)
+    return entry
+
+
+AskedDataset: TypeAlias = Annotated[DatasetText, AfterValidator(_with_source)]
+"""A dataset whose questions are asked."""
 
 
 class KnowledgeText(StrictEntry):

@@ -5,41 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from cortexdsl.language.grammar.addresses import Place
-from cortexdsl.language.grammar.entries import Flag, Name, Share, StrictEntry, Template, Text, Variable, Whole, invalid
-from cortexdsl.language.grammar.questions import Texts
+from cortexdsl.language.grammar.entries import Flag, Name, Share, StrictEntry, Template, Variable, Whole, invalid
+from cortexdsl.language.grammar.questions import DatasetText
 
-Size: TypeAlias = Annotated[Whole, Field(ge=1, le=100_000_000)]
 Loss: TypeAlias = Literal["dpo", "dpo_norm", "ipo", "hinge", "nca", "bco", "sppo", "apo_zero", "apo_down", "sft"]
 
 
-class QuestionsText(StrictEntry):
-    """The questions to learn from. They are never questions of the experiment."""
-
-    example: ClassVar[str] = "{size: 200, validation: 40}"
-
-    dataset: Name | None = Field(None, description="The dataset; required if the spec has several.")
-    size: Size = Field(description="The number of questions to learn from.")
-    validation: Annotated[Whole, Field(ge=0, le=100_000_000)] = Field(
-        0, description="The number of further questions for validation."
-    )
-    path: Place | None = Field(None, description="The official file or folder, or env:NAME. Default: the dataset's.")
-    file: Place | None = Field(None, description="Your own file with the dataset's columns, or env:NAME.")
-    subset: Texts = Field((), description="Parts of the dataset, such as subjects. Default: the dataset's.")
-    split: Text | None = Field(
-        None, description="The split, such as train. Default: questions that the experiment does not use."
-    )
-    seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(
-        None, description="The seed of the sample. Default: the dataset's."
-    )
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Self:
-        if self.file is not None and self.path is not None:
-            raise invalid("questions have either a path or a file", "remove one of them")
-        return self
+def _to_learn_from(entry: DatasetText) -> DatasetText:
+    if entry.size is None:
+        raise invalid("it does not say how many questions to learn from", "write size: 200")
+    if entry.ids:
+        raise invalid("questions to learn from are drawn, so that none is asked", "write size: instead of ids:")
+    return entry
 
 
 class OptimiserText(StrictEntry):
@@ -83,14 +63,20 @@ class TrainText(StrictEntry):
         "rounds": "the rounds are the method's",
         "protocol": "write method: NAME, a method of this spec; it says which protocol and which agents",
         **dict.fromkeys(OptimiserText.model_fields, "it goes under optimiser"),
-        **dict.fromkeys(("size", "validation", "split", "dataset"), "it goes under questions"),
+        **dict.fromkeys(("size", "split"), "it goes under questions"),
     }
 
     method: Name = Field(description="The method of this spec whose agents learn.")
     roles: Annotated[tuple[Variable, ...], Field(min_length=1)] = Field(
         ("critic", "actor"), description="The roles that learn, in this order."
     )
-    questions: QuestionsText = Field(description="The questions of the debates to learn from.")
+    questions: Annotated[DatasetText, AfterValidator(_to_learn_from)] = Field(
+        description="The questions to learn from: a dataset, or keys of the experiment's dataset that are changed, "
+        "such as split. None of them is a question of the experiment."
+    )
+    validation: Annotated[Whole, Field(ge=0, le=100_000_000)] = Field(
+        0, description="The number of further questions for validation."
+    )
     samples: Annotated[Whole, Field(ge=1, le=10_000)] = Field(
         5, description="How many times a debate is continued from a reply, to estimate the value of the reply."
     )
