@@ -40,7 +40,7 @@ GUESSED = [
     ("protocol: debate", "protocol: debate, agents: ^3", "agents are named, not counted", "write agents: [NAMES]"),
     ("protocol: debate", "protocol: debate, ^aggregator: majority", "no setting aggregator", "decide: majority"),
     ("protocol: debate", "protocol: debate, ^graph: {ring: 1}", "no setting graph", "write topology: {ring: 1}"),
-    ("protocol: debate", "protocol: debate, topology: ^ring", "there is no role ring", "write {ring: k}"),
+    ("protocol: debate", "protocol: debate, topology: ^ring", "ring needs a value", "write {ring: k}"),
     ("protocol: own", "protocol: own, ^graph: {ring: 1}", "no setting graph", "write topology: {ring: 1}"),
     ("decide: majority", "^aggregate: majority", "unknown key protocols.own.aggregate", "write decide: majority"),
     ("decide: majority", "^vote: majority", "unknown key protocols.own.vote", "write decide: majority"),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, Union, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, Union
 
 from pydantic import AfterValidator, Field, create_model, model_validator
 
 from cortexdsl.core import KEEP_RULES, KEEP_TRUE, Keep, graphs
 from cortexdsl.core.keep_rules import KeepRule
-from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
@@ -189,16 +187,6 @@ HearsText: TypeAlias = Annotated[
     | SelectionForm,
     OneOf("ROLE", "[roles]"),
 ]
-
-
-_GRAPHS = {form.key(): form.spelling() for form in (RingForm, GroupsForm, EdgesForm, RandomForm, NetworkXForm)}
-
-
-def role_remedy(name: str, roles: Iterable[str]) -> str:
-    """Return the remedy for a text in `hears:` that is not a role: the graph that is meant, else words and roles."""
-    if name in _GRAPHS:
-        return f"write {_GRAPHS[name]}"
-    return nearest(name, [*get_args(HearsWord), *roles])
 
 
 def heard_roles(hears: Any) -> tuple[str, ...]:

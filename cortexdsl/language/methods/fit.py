@@ -36,7 +36,6 @@ from cortexdsl.engine.topology import check_layout, draw_groups, heard_matrix
 from cortexdsl.errors import DebateError, Problem, nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import VARS
-from cortexdsl.language.grammar.hears import role_remedy
 from cortexdsl.language.grammar.protocol import ProtocolText
 from cortexdsl.language.grammar.schedule import ChooseText, choice_of
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, Route
@@ -104,7 +103,7 @@ def _layout(
         case OfRole(roles):
             for role in roles:
                 if role not in method.role_agents:
-                    remedy = role_remedy(role, sorted(method.role_agents))
+                    remedy = nearest(role, sorted(method.role_agents), say="roles")
                     yield problem_at(route, f"there is no role {role}", remedy)
         case NetworkX():
             yield from _networkx(method, step, hears, (*route, "networkx"), problem_at)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import get_args
 
 from cortexdsl.core import AUDIBLE
 from cortexdsl.errors import nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import OF_STEPS, VARS
-from cortexdsl.language.grammar.hears import GroupsForm, SelectionForm, heard_roles, role_remedy
+from cortexdsl.language.grammar.hears import GroupsForm, HearsWord, SelectionForm, heard_roles
 from cortexdsl.language.grammar.methods import METHOD_WORDS
 from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText, deciding_role
 from cortexdsl.language.grammar.reserved import reserved
@@ -142,7 +143,9 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
         for role in heard_roles(step.hears):
             if role not in text.roles:
                 is_condition = is_expression(role, "weight")
-                remedy = f"write {{where: {role}}}" if is_condition else role_remedy(role, text.roles)
+                remedy = (
+                    f"write {{where: {role}}}" if is_condition else nearest(role, [*get_args(HearsWord), *text.roles])
+                )
                 yield problem_at(("steps", name, "hears"), f"there is no role {role}", remedy)
         if step.of and step.of not in text.roles:
             remedy = nearest(step.of, text.roles, say="roles")
