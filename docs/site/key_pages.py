@@ -64,7 +64,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "Keys of a protocol",
         "These are the keys of a protocol file, or of an entry of `protocols`: roles, the schedule and recalibration.",
         (
-            "protocol", "values of roles", "ModelForm", "ToolForm", "values of schedule", "LoopText",
+            "protocol", "values of roles", "ModelForm", "ToolForm", "values of schedule", "LoopText", "BlockText",
             "CaseText", "EndsText", "values of recalibration", "StepsForm", "BinsForm", "BinText",
         ),
     ),

@@ -91,7 +91,7 @@ def protocols_index() -> str:
         "The defaults are no turn of the speaker (`none`), and the last turn of each heard agent (`[latest]`). "
         "`samples: 5` are five replies to the same prompt. `said` names templates that are the reply themselves.\n"
         "- `schedule` has the order of the steps. `repeat` is a loop. `repeat: 0` is a loop that does "
-        "not run with the default settings. `unless` skips a loop and `until` ends it, if a "
+        "not run with the default settings. `if` says when items run and `until` ends a loop, by a "
         "[condition](../language/protocol.md#the-schedule) is true. For example, `consensus` is true if the last "
         'answers of all debaters are equal, and `approved` if the latest verdicts are all "agree".\n'
         "- `choose` decides during the debate which agents have a role. For example, `{choose: debater, where: "

@@ -34,6 +34,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "StepText": {"draws": "samples: {}", "own": "memory: {}", "tells": "shows: {}"},
     "BallotForm": dict.fromkeys(("fallback", "tie"), "tie: {}, in the protocol beside decide"),
     "AgentText": {"given": "vars: {}"},
+    **{loop: {"unless": "if: not ({})"} for loop in ("LoopText", "BlockText")},
     "SelectionForm": {"role": "hears: {}", "sparse": "{}", "within": "topology: {}"},
     "decide": {
         "else": "decide: [ROLE, {}]",

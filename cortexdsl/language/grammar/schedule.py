@@ -11,10 +11,12 @@ from pydantic import BeforeValidator, Field, model_validator
 from cortexdsl.core import KEEP_TRUE, NEVER, Choose
 from cortexdsl.errors import nearest
 from cortexdsl.expressions.names import NAMES
+from cortexdsl.expressions.negation import negated
 from cortexdsl.language.grammar.entries import Count, CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
 from cortexdsl.language.grammar.expressions import ChoiceWeight, expression
 from cortexdsl.language.grammar.hears import KeepText, keep_rule, may_keep_nobody
 from cortexdsl.language.grammar.old_words import expression_remedy
+from cortexdsl.language.nodes import shown
 
 _SUCH_AS = "agreement >= 0.8"
 _NUMBER = re.compile(r"\s*[\d.]+%?\s*")
@@ -38,6 +40,26 @@ TIMES = ("consensus", "approved", NEVER)
 Ending: TypeAlias = Annotated[Text, BeforeValidator(_condition, json_schema_input_type=Text | bool)]
 
 
+def _start(value: Any) -> Any:
+    """Return a validated condition for items to run; `never` is one of settings."""
+    if isinstance(value, bool) or value in (None, NEVER):
+        raise invalid(f"{shown(value)} is not a condition", "write a condition such as not approved, or remove if")
+    if isinstance(value, str) and re.fullmatch(r"not\s*\(?\s*never\s*\)?", value.strip()):
+        return NOT_NEVER
+    if isinstance(value, str) and value.isidentifier() and value not in NAMES["condition"]:
+        raise invalid(f"{value!r} is not a condition", expression_remedy(value) or f"write one such as {_SUCH_AS}")
+    return expression("condition")(value) if isinstance(value, str) else value
+
+
+NOT_NEVER = "not never"
+"""A condition that always holds: `not $until`, if `until` is never."""
+Start: TypeAlias = Annotated[Text, BeforeValidator(_start, json_schema_input_type=Text)]
+
+
+def _skipping(start: str | None) -> str:
+    return NEVER if start in (None, NOT_NEVER) else negated(start or "")
+
+
 class LoopText(StrictEntry):
     """`{repeat: n, until: CONDITION, do: [...]}`: run these items at most n times.
 
@@ -45,25 +67,49 @@ class LoopText(StrictEntry):
     """
 
     example: ClassVar[str] = "{repeat: n, do: [...]}"
-    signs: ClassVar[tuple[str, ...]] = ("unless", "until", "do")
+    signs: ClassVar[tuple[str, ...]] = ("until", "do")
     hints: ClassVar[Mapping[str, str]] = {
         "while": "write until: and the opposite condition",
-        "if": "write unless: and the opposite condition",
         "times": "write repeat: and how often",
     }
 
     repeat: CountOrZero = Field(description="How many times the items run at most.")
-    unless: Ending = Field(
-        "never",
-        description="The condition that skips the loop. It is checked once, before the items run. true "
-        "means consensus.",
+    if_: Start | None = Field(
+        None,
+        alias="if",
+        description="The condition for the items to run. It is checked once, before. Default: they always run.",
     )
     until: Ending = Field(
         "never",
         description="The condition that ends the loop. It is checked each time after the items have run."
         " true means consensus.",
     )
-    do: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(description="The items that are repeated.")
+    do: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(description="The items that run.")
+
+    @property
+    def unless(self) -> str:
+        """The condition that skips the items."""
+        return _skipping(self.if_)
+
+
+class BlockText(StrictEntry):
+    """`{if: CONDITION, do: [...]}`: run these items once if the condition holds."""
+
+    example: ClassVar[str] = "{if: CONDITION, do: [...]}"
+    hints: ClassVar[Mapping[str, str]] = {"until": "until ends a loop: write repeat: and how often"}
+
+    if_: Start = Field(alias="if", description="The condition for the items to run.")
+    do: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(description="The items that run.")
+
+    @property
+    def unless(self) -> str:
+        """The condition that skips the items."""
+        return _skipping(self.if_)
+
+    @property
+    def until(self) -> str:
+        """The condition that ends a loop: items that run once have none."""
+        return NEVER
 
 
 OTHERWISE = "else"
@@ -150,10 +196,11 @@ def choice_of(written: ChooseText) -> Choose:
 
 
 ItemText: TypeAlias = Annotated[
-    Name | LoopText | CaseText | ChooseText,
+    Name | LoopText | BlockText | CaseText | ChooseText,
     OneOf("the name of a step"),
 ]
 LoopText.model_rebuild()
+BlockText.model_rebuild()
 CaseText.model_rebuild()
 
 

@@ -16,7 +16,7 @@ from cortexdsl.language.grammar.hears import topology
 from cortexdsl.language.grammar.methods import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
-from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText, choice_of
+from cortexdsl.language.grammar.schedule import OTHERWISE, BlockText, CaseText, ChooseText, LoopText, choice_of
 from cortexdsl.language.grammar.speakers import SAMPLING
 from cortexdsl.language.grammar.steps import StepModelForm, StepText, turn_filter
 from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, known_sizes, layout_problems
@@ -277,6 +277,8 @@ def _schedule(items: Sequence[Any]) -> tuple[SchedulePart, ...]:
         match item:
             case LoopText():
                 schedule.append(Repeat(int(number(item.repeat)), _schedule(item.do), item.until, item.unless))
+            case BlockText():
+                schedule.append(Repeat(1, _schedule(item.do), unless=item.unless))
             case ChooseText():
                 schedule.append(choice_of(item))
             case CaseText():

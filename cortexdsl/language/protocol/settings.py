@@ -21,7 +21,7 @@ from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, dotted, r
 
 _WHOLE = re.compile(r"\$([A-Za-z_]\w*)")
 _SPLICED = ("prompt", "similarity", "networkx")
-_EXPRESSIONS = ("weight", "where", "until", "unless", "vote")
+_EXPRESSIONS = ("weight", "where", "until", "if", "vote")
 _UNTOUCHED = ("settings", "title", "source")
 _GRAPHS = ("hears", "topology")
 _WORDS = get_args(HearsWord)
@@ -126,7 +126,8 @@ class Substitution:
         self.origins[route] = ": ".join(filter(None, [self.label, f"{text!r} with {given}"]))
         if route[-1] in _SPLICED:
             return Node(_WHOLE.sub(lambda match: self._word(match[1]), text), mark)
-        filled = _WHOLE.sub(lambda match: f"({self._word(match[1])})", text)
+        is_condition = route[-1] == "if"
+        filled = _WHOLE.sub(lambda match: f"({self._word(match[1], is_condition=is_condition)})", text)
         if route[-1] in _EXPRESSIONS:
             return Node(filled, mark)
         if not _is_arithmetic(_WHOLE.sub("(1)", text)):  # whatever the settings are
@@ -145,8 +146,10 @@ class Substitution:
             refuse(value.mark, f"{self.called(route)} is {shown(value.value)}", remedy)
         return value
 
-    def _word(self, name: str) -> str:
+    def _word(self, name: str, *, is_condition: bool = False) -> str:
         node = self.settings[name]
+        if isinstance(node.value, bool) and is_condition:
+            return "consensus" if node.value else "never"
         if isinstance(node.value, bool) or not isinstance(node.value, str | int | float):
             refuse(node.mark, f"{name} is {shown(node.plain())}; a number or a word is needed", "it is part of a text")
         return str(node.value)

@@ -13,7 +13,7 @@ from cortexdsl.language.grammar.hears import GroupsForm, HearsWord, SelectionFor
 from cortexdsl.language.grammar.methods import METHOD_WORDS
 from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText, deciding_role
 from cortexdsl.language.grammar.reserved import reserved
-from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
+from cortexdsl.language.grammar.schedule import CaseText, ChooseText
 from cortexdsl.language.grammar.steps import StepText, TurnFilterText
 from cortexdsl.language.nodes import Node, PlacedProblem, ProblemAt, Route, dotted, refuse_all, shown
 from cortexdsl.language.problems import is_expression, validate
@@ -196,7 +196,7 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
             remedy = f"let one have reads: answer, or write decide: {' or '.join(dict.fromkeys(answering))}"
             yield problem_at(route, f"no step of {role} reads an answer", remedy)
         elif otherwise is None and role not in walks.roles_with_answer(text):
-            what = f"{role} answers only where a loop's unless lets it, and else nobody decides"
+            what = f"{role} answers only if a condition holds, and else nobody decides"
             if role in walks.roles_with_answer(text, as_cast=True):
                 what = f"{role} may end with nobody who has answered in it, as it is chosen, and then nobody decides"
             yield problem_at(route, what, f"write decide: [{role}, majority], or [{role}, none]")
@@ -223,12 +223,9 @@ def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemA
 
 
 def _endings(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
-    for loop, route in walks.items_of(LoopText, text):
-        for word in ("unless", "until"):
-            if getattr(loop, word) == "approved" and not _reads(text, "verdict"):
-                yield problem_at(
-                    (*route, word), "approved is a judge's verdict, and no step reads one", "add reads: verdict"
-                )
+    for condition, route in walks.conditions(text):
+        if condition == "approved" and not _reads(text, "verdict"):
+            yield problem_at(route, "approved is a judge's verdict, and no step reads one", "add reads: verdict")
 
 
 _NEEDS = {

@@ -10,7 +10,7 @@ from typing import TypeVar
 from cortexdsl.core import NEVER
 from cortexdsl.language.grammar.hears import SelectionForm
 from cortexdsl.language.grammar.protocol import BallotForm, ProtocolText
-from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
+from cortexdsl.language.grammar.schedule import BlockText, CaseText, ChooseText, LoopText
 from cortexdsl.language.grammar.steps import MemoryFilterText
 from cortexdsl.language.nodes import Route
 
@@ -21,7 +21,7 @@ def walk(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tupl
     """Yield every item of a schedule with its route; a loop or case comes before the items in it."""
     for i, item in enumerate(items):
         yield item, (*route, i)
-        if isinstance(item, LoopText):
+        if isinstance(item, LoopText | BlockText):
             yield from walk(item.do, (*route, i, "do"))
         elif isinstance(item, CaseText):
             for branch, body in item.do.items():
@@ -35,6 +35,13 @@ def items_of(kind: type[T], text: ProtocolText) -> Iterator[tuple[T, Route]]:
             yield item, route
 
 
+def conditions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
+    """Yield the conditions of a schedule with their routes: those that skip items, and those that end loops."""
+    for item, route in walk(text.schedule):
+        if isinstance(item, LoopText | BlockText):
+            yield from ((item.unless, (*route, "if")), (item.until, (*route, "until")))
+
+
 def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
     """Yield the expressions of a protocol with their routes."""
     for name, step in text.steps.items():
@@ -45,10 +52,7 @@ def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
                 yield each.where, ("steps", name, word)
     for choice, route in items_of(ChooseText, text):
         yield (choice.where or choice.weight or "1"), (*route, "weight" if choice.where is None else "where")
-    for loop, route in items_of(LoopText, text):
-        for word in ("unless", "until"):
-            if getattr(loop, word) not in (NEVER, "approved"):
-                yield getattr(loop, word), (*route, word)
+    yield from ((condition, route) for condition, route in conditions(text) if condition not in (NEVER, "approved"))
     if isinstance(text.decide, BallotForm):
         yield text.decide.vote, ("decide", "vote")
 
@@ -83,7 +87,7 @@ def roles_with_answer(text: ProtocolText, *, as_cast: bool = False) -> frozenset
 
 def _after(text: ProtocolText, items: Iterable[object], course: _Course, as_cast: bool) -> _Course:
     for item in items:
-        if isinstance(item, LoopText):
+        if isinstance(item, LoopText | BlockText):
             once = _after(text, item.do, course, as_cast)
             again = once.or_else(_after(text, item.do, once, as_cast))
             course = again if item.unless == NEVER else course.or_else(again)

@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from cortexdsl.core import KEEP_TRUE, NEVER, Agent, Choose, Keep, Method, Model, Repeat, Sparse, Step
+from cortexdsl.expressions.negation import negated
 
 
 def method_values(method: Method) -> dict[str, Any]:
@@ -49,9 +50,11 @@ def _plain(value: Any) -> Any:
         source = {} if value.source == value.role else {"from": value.source}
         return {"choose": value.role, **source, **_picked(value), **({"order": value.order} if value.order else {})}
     if isinstance(value, Repeat):
-        conditions = {"unless": value.unless, "until": value.until}
-        ends = {word: _expression(text) for word, text in conditions.items() if text != NEVER}
-        return {"repeat": value.times, **ends, "do": _plain(value.body)}
+        start = {} if value.unless == NEVER else {"if": _expression(negated(value.unless))}
+        if value.times == 1 and start:
+            return {**start, "do": _plain(value.body)}
+        until = {} if value.until == NEVER else {"until": _expression(value.until)}
+        return {"repeat": value.times, **start, **until, "do": _plain(value.body)}
     if isinstance(value, Sparse):
         within = _plain(value.within)
         return {**_picked(value), **({"topology": within} if within != "everyone" else {})}

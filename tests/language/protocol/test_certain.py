@@ -35,7 +35,7 @@ def loop(*do: Any, **words: Any) -> dict[str, Any]:
         (["all", "note"], "debater"),
         (["all", loop("judge")], "debater judge"),
         (["all", loop("judge", until="approved")], "debater judge"),
-        (["all", loop("judge", unless="approved")], "debater"),
+        (["all", loop("judge", **{"if": "not approved"})], "debater"),
         (["all", {"case": "x", "do": {"x": ["judge"], "else": ["note"]}}], "debater"),
         (["all", {"case": "x", "do": {"x": ["judge"], "else": ["all", "judge"]}}], "debater judge"),
         (["all", "some"], "debater some"),  # whoever plays it by the protocol
@@ -53,7 +53,7 @@ def loop(*do: Any, **words: Any) -> dict[str, Any]:
         (["all", {**LEAVE, "where": "answer != before(answer)", "weight": None}], ""),
         (["all", TOP, loop("some", WHERE)], "debater"),
         (["all", TOP, loop(TOP, "some")], "debater some"),
-        (["all", "some", loop(TOP, unless="consensus")], "debater"),
+        (["all", "some", loop(TOP, **{"if": "not consensus"})], "debater"),
         (["all", TOP, "some", loop({"case": "x", "do": {"x": ["note"], "else": [WHERE]}})], "debater"),
     ],
 )

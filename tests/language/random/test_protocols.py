@@ -209,7 +209,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     names = list(steps)[1:]
     inner = st.lists(st.one_of(st.sampled_from(names), st.sampled_from(names), CHOOSE), min_size=1, max_size=3)
     loop = st.builds(
-        lambda times, unless, until, do: {"repeat": times, "unless": unless, "until": until, "do": do},
+        lambda times, until, start, do: {"repeat": times, "if": f"not ({start})", "until": until, "do": do},
         st.integers(0, 2), ENDING, ENDING, inner,
     )  # fmt: skip
     rest = draw(st.lists(st.one_of(st.sampled_from(names), loop, CHOOSE), min_size=1, max_size=4))
