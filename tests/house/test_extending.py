@@ -35,7 +35,8 @@ from tests.stats.debates import made as debate
 PLAIN = {"role": "debater", "prompt": "a.j2", "hears": "everyone"}
 WORDS = {
     "role": "helper", "prompt": "b.j2", "hears": "nobody", "shows": "all", "memory": "all", "placebo": "shuffled",
-    "with": "{x: 1}", "order": "sequential", "each": "{edge: helper}", "samples": "2", "model": "strong",
+    "with": "{x: 1}", "knowledge": "[wiki]",
+    "order": "sequential", "each": "{edge: helper}", "samples": "2", "model": "strong",
     "reads": "[answer, belief]", "chooses": "turns",
 }  # fmt: skip
 """For each word of a step a value that is not its default."""

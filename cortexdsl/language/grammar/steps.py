@@ -26,6 +26,7 @@ from cortexdsl.language.grammar.entries import (
 )
 from cortexdsl.language.grammar.expressions import TurnCondition
 from cortexdsl.language.grammar.hears import HearsText
+from cortexdsl.language.grammar.old_words import key_remedy
 
 ELSE = "else"
 """The key for agents that a mapping of templates does not name."""
@@ -129,6 +130,15 @@ def _one_role(value: Any) -> Any:
     return value
 
 
+_Source: TypeAlias = Annotated[Name | Setting, OneOf()]
+
+
+def _without_knowledge(material: dict[str, Any]) -> dict[str, Any]:
+    if "pool" in material:
+        raise invalid("pool is the variable of the step's knowledge", key_remedy("with", "pool", material["pool"]))
+    return material
+
+
 class EdgeForm(StrictEntry):
     """`{edge: ROLE}`: one call about each heard agent of a role. Other heard agents are heard in every call."""
 
@@ -183,9 +193,12 @@ class StepText(StrictEntry):
     memory: Annotated[Memory | Setting | MemoryFilterText, OneOf()] = Field(
         "none", description="Which of its own turns a speaker is shown."
     )
-    material: dict[str, Plain] = Field(
+    material: Annotated[dict[str, Plain], AfterValidator(_without_knowledge)] = Field(
         default_factory=dict, alias="with", description="Further variables of the template."
     )
+    knowledge: Annotated[
+        tuple[_Source, ...], BeforeValidator(listed, json_schema_input_type=_Source | tuple[_Source, ...])
+    ] = Field((), description="Entries of knowledge whose passages the step may use, as the variable `pool`.")
     each: Annotated[
         Each | Setting | EdgeForm,
         OneOf(),
@@ -205,6 +218,12 @@ class StepText(StrictEntry):
         ("answer",),
         description="The content that is read from the reply. A list reads several things.",
     )
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The further variables of the template, with the knowledge as `pool`."""
+        pool = {"pool": list(self.knowledge)} if "knowledge" in self.model_fields_set else {}
+        return {**self.material, **pool}
 
     @property
     def kind(self) -> Each:

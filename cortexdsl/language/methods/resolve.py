@@ -236,6 +236,7 @@ def _step(
     return core_value(
         Step,
         text,
+        translated=("knowledge",),
         name=name,
         prompt=ways.prompt,
         by_agent=MappingProxyType(ways.by_agent),
@@ -245,7 +246,7 @@ def _step(
         hears=topology(text.hears),
         shows=tuple(map(turn_filter, text.shows)),
         memory=turn_filter(text.memory),
-        material=MappingProxyType(text.material),
+        material=MappingProxyType(text.variables),
         each=text.kind,
         of=text.of,
         reads=text.reads[0],

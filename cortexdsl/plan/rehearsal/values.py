@@ -60,7 +60,10 @@ def _plain(value: Any) -> Any:
         return {**_picked(value), **({"topology": within} if within != "everyone" else {})}
     if isinstance(value, Step):
         reads = {"reads": [value.reads, *value.beside]} if value.beside else {}
-        return {name: inner for name, inner in _fields(value).items() if name not in ("name", "beside")} | reads
+        named = {name: inner for name, inner in _fields(value).items() if name not in ("name", "beside")} | reads
+        material = named.pop("material", {})
+        knowledge = {"knowledge": material.pop("pool")} if "pool" in material else {}
+        return {**named, **({"with": material} if material else {}), **knowledge}
     if isinstance(value, Method):
         return method_values(value)
     if hasattr(value, "word"):  # a topology
