@@ -72,7 +72,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "Keys of a step",
         "These are the keys of an entry of `steps` in a protocol: who speaks, what the prompt shows, and what is read "
         "from the reply.",
-        ("StepText", "StepModelForm", "SayForm", "VariantsForm", "TurnFilterText", "MemoryFilterText", "EdgeForm"),
+        ("StepText", "StepModelForm", "SayForm", "VariantsForm", "TurnFilterText", "EdgeForm"),
     ),
     "hears": KeyPage(
         "Keys of hears",

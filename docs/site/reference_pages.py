@@ -209,12 +209,11 @@ TITLES = {
     "ConditionForm": "where in topology",
     "EdgeForm": "edge of a role",
     "ModelForm": "model as a role",
-    "MemoryFilterText": "own turns",
     "RoleAnswerForm": "role that decides",
     "SelectionForm": "edges of a graph",
     "StepModelForm": "model of a step",
     "StepsForm": "steps of confidence",
-    "TurnFilterText": "turns of others",
+    "TurnFilterText": "turns of some steps",
     "ToolForm": "tool as a role",
 }
 """Titles of forms whose own name is also that of an entry, or does not tell a reader what the form is."""

@@ -12,7 +12,6 @@ NOT_YET_USED = {
     "StepModelForm.top_p",
     "StepText.placebo",
     "TopForm.above",
-    "TurnFilterText.about",
 }
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
 MOST = {"places": 262, "places of a protocol": 82, "keys": 206, "fixed values": 89}

@@ -41,7 +41,7 @@ protocols:
       answer: {role: debater, prompt: common/answer.j2}
       help: {role: helper, each: listener, hears: self, reads: summary, prompt: drag/search.j2}
       rate: {role: debater, each: edge, hears: everyone, reads: review, prompt: peer-review/review.j2}
-      revise: {role: picked, hears: {where: differs}, shows: [last, {step: rate, about: me}],
+      revise: {role: picked, hears: {where: differs}, shows: [last, {step: rate}],
                memory: last, prompt: multi-llm/revise.j2}
       judge: {role: judge, hears: debater, reads: [answer, verdict], prompt: mad-judge/judge.j2}
     schedule:

@@ -45,6 +45,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     },
     "prompt": {"first": "1: {}", "second": "2: {}"},
     "roles": {"model_of": "extra: an agent more, with the model of the first agent"},
+    "TurnFilterText": {"about": "shows: about_me"},
     "with": {"pool": "knowledge: {}"},
     "setting": {
         "fallback": "tie: {}",

@@ -69,8 +69,8 @@ PromptText: TypeAlias = Annotated[
 ]
 
 
-class MemoryFilterText(StrictEntry):
-    """`{step: NAME, last: 1, where: approved}`: turns of the speaker itself in some steps."""
+class TurnFilterText(StrictEntry):
+    """`{step: NAME, last: 1, where: approved}`: turns in some steps, of the heard agents or of the speaker itself."""
 
     example: ClassVar[str] = "{step: answer, last: all}"
 
@@ -83,23 +83,12 @@ class MemoryFilterText(StrictEntry):
     where: TurnCondition | None = Field(None, description="Only turns for which this condition holds.")
 
 
-class TurnFilterText(MemoryFilterText):
-    """`{step: NAME, about: me, last: 1}`: turns of the heard agents in some steps."""
-
-    example: ClassVar[str] = "{step: review, about: me}"
-
-    about: Literal["me", "anyone"] = Field(
-        "anyone", description="me: only turns about the listener, such as reviews of its answer. anyone: all turns."
-    )
-
-
 def turn_filter(written: Any) -> Any:
     """Return what a validated value of `shows:` or `memory:` means, once settings have their values."""
     if isinstance(written, str):
         return written
     last = None if written.last == "all" else int(number(written.last))
-    is_about_me = isinstance(written, TurnFilterText) and written.about == "me"
-    return TurnFilter(written.step, is_about_me, last, written.where or "")
+    return TurnFilter(written.step, last=last, where=written.where or "")
 
 
 _Shown: TypeAlias = Shows | Setting | TurnFilterText
@@ -190,7 +179,7 @@ class StepText(StrictEntry):
         BeforeValidator(listed, json_schema_input_type=_Shown | tuple[_Shown, ...]),
         Field(min_length=1),
     ] = Field(("last",), description="Which turns of the heard agents the prompt shows.")
-    memory: Annotated[Memory | Setting | MemoryFilterText, OneOf()] = Field(
+    memory: Annotated[Memory | Setting | TurnFilterText, OneOf()] = Field(
         "none", description="Which of its own turns a speaker is shown."
     )
     material: Annotated[dict[str, Plain], AfterValidator(_without_knowledge)] = Field(

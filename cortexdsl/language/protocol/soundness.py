@@ -14,7 +14,7 @@ from cortexdsl.language.grammar.methods import METHOD_WORDS
 from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText, deciding_role
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText
-from cortexdsl.language.grammar.steps import StepText, TurnFilterText
+from cortexdsl.language.grammar.steps import StepText
 from cortexdsl.language.nodes import Node, PlacedProblem, ProblemAt, Route, dotted, refuse_all, shown
 from cortexdsl.language.problems import is_expression, validate
 from cortexdsl.language.protocol import walks
@@ -38,19 +38,13 @@ def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, str, tup
         no step hears anybody.
     """
     for name, step in text.steps.items():
-        for told in step.shows:
-            if isinstance(told, TurnFilterText):
-                is_needed, steps = told.about == "me", tuple(one for one in told.step if one in text.steps)
-            else:
-                is_needed, steps = told == "about_me", ()
-            kinds = {text.steps[one].kind for one in steps or text.steps}
-            if not is_needed or any(kind in EACH and (kind == "group") == (step.kind == "group") for kind in kinds):
-                continue
-            which = f"turn of {' or '.join(steps)}" if steps else "turn"
-            whom = "an agent" if "group" in kinds else "a group" if kinds & {*EACH} else "anybody"
-            what = f"{name} is told what is about it, and no {which} is about {whom}"
-            each = "group" if step.kind == "group" else "edge"
-            yield ("steps", name, "shows"), what, each, steps or _likely_steps(text, name)
+        kinds = {other.kind for other in text.steps.values()}
+        is_group = step.kind == "group"
+        if "about_me" not in step.shows or any(kind in EACH and (kind == "group") == is_group for kind in kinds):
+            continue
+        whom = "an agent" if "group" in kinds else "a group" if kinds & {*EACH} else "anybody"
+        what = f"{name} is told what is about it, and no turn is about {whom}"
+        yield ("steps", name, "shows"), what, "group" if is_group else "edge", _likely_steps(text, name)
     reviews = tuple(name for name, step in text.steps.items() if "review" in step.reads)
     if reviews and not any(text.steps[name].kind in EACH for name in reviews):
         for expression, route in walks.expressions(text):

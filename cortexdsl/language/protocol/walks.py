@@ -11,7 +11,7 @@ from cortexdsl.core import NEVER
 from cortexdsl.language.grammar.hears import SelectionForm
 from cortexdsl.language.grammar.protocol import BallotForm, ProtocolText
 from cortexdsl.language.grammar.schedule import BlockText, CaseText, ChooseText, LoopText
-from cortexdsl.language.grammar.steps import MemoryFilterText
+from cortexdsl.language.grammar.steps import TurnFilterText
 from cortexdsl.language.nodes import Route
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
         if isinstance(step.hears, SelectionForm):
             yield from ((text, ("steps", name, "hears")) for text in (step.hears.where, step.hears.weight) if text)
         for word, each in (*(("shows", turns) for turns in step.shows), ("memory", step.memory)):
-            if isinstance(each, MemoryFilterText) and each.where:
+            if isinstance(each, TurnFilterText) and each.where:
                 yield each.where, ("steps", name, word)
     for choice, route in items_of(ChooseText, text):
         yield (choice.where or choice.weight or "1"), (*route, "weight" if choice.where is None else "where")
