@@ -14,7 +14,7 @@ NOT_YET_USED = {
     "TopForm.above",
 }
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
-MOST = {"places": 262, "places of a protocol": 82, "keys": 206, "fixed values": 89}
+MOST = {"places": 261, "places of a protocol": 81, "keys": 205, "fixed values": 87}
 """A new word makes the language harder to learn, so it replaces another one, or is worth a larger number here."""
 
 
