@@ -128,9 +128,8 @@ def test_racing_drops_a_beaten_cell_and_debates_the_others_on(fresh: Bench) -> N
     compared = {row["cell"]: row["n_questions"] for row in fresh.rows("early", "comparisons.csv")}
     assert compared == {"low": "20", "same": "60"}
     said = " ".join(terminal_report(fresh.results("early")).split())
-    assert "2 of 3 cells were debated on all 60 questions; " in said
-    assert "ended earlier: low after 20." in said
-    assert "about 40 (22 %) were not made" in said
+    assert "Cells raced: 2 of 3 were debated on all 60 questions; dropped: low after 20." in said
+    assert "about 40 calls (22 %) were not made" in said
     compiled = fresh.cortexdsl("compile", "specs/early.yaml")
     fresh.write("early.smk", compiled.text)
     command = [word if word != str(REPOSITORY / "Snakefile") else "early.smk" for word in fresh.command("cell_same")]
