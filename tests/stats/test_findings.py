@@ -120,7 +120,7 @@ def test_the_mean_over_datasets_says_on_how_many_it_leans_for_the_claim() -> Non
     found_ = row(pd.concat(parts), "score(a) > score(b)")
     assert found_["note"] == "mean over datasets, the estimate favours the claim on 2 of 3"
     every = row(pd.concat(parts), "score(a) > score(b) on every dataset")
-    assert every["note"] == "the dataset z decides, and the estimate favours the claim on 2 of 3"
+    assert every["note"] == "the dataset z decides; the comparison holds in the estimates of 2 of 3"
 
 
 # ---------------------------------------------------------------- what doubtful answers could change

@@ -82,7 +82,7 @@ def deciding_comparison(note: str) -> str:
 
 def weakest_dataset(name: str, favoured: int, count: int) -> str:
     """Write which dataset decides a claim about every dataset, or about none."""
-    return f"the dataset {name} decides, and the estimate favours the claim on {favoured} of {count}"
+    return f"the dataset {name} decides; the comparison holds in the estimates of {favoured} of {count}"
 
 
 def over_datasets(favoured: int, count: int) -> str:
