@@ -74,7 +74,7 @@ def test_an_example_runs_to_its_report(results: Path, name: str) -> None:
     scores = rows(results / name / "scores.csv")
     found = plan(results, name)
     keys = {(row["dataset"], row["cell"], row["replicate"], row["question_id"]) for row in scores}
-    questions = {row["question_id"] for row in scores}
+    questions = {(row["dataset"], row["question_id"]) for row in scores}
     asked = {row["cell"]: int(row.get("asked") or len(questions)) for row in scores}  # fewer where cells race
     assert len(asked) == len(found["cells"])
     assert len(keys) == len(scores) == sum(asked.values()) * found["replicates"]
