@@ -25,5 +25,5 @@ def test_words_become_fields_of_the_same_name() -> None:
 def test_a_word_of_a_step_that_is_not_passed_on_is_an_error() -> None:
     step = LoudStep.model_validate({"role": "debater", "prompt": "common/answer.j2"})
     with pytest.raises(TypeError, match="LoudStep: Step has no field loud"):
-        core_value(Step, step, name="a")
-    assert core_value(Step, step, translated=["loud"], name="a").role == "debater"
+        core_value(Step, step, translated=("knowledge",), name="a")
+    assert core_value(Step, step, translated=["knowledge", "loud"], name="a").role == "debater"
