@@ -282,11 +282,9 @@ def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
         lines += ["", str(row["claim"]), *sentences]
         if row["needed"] == row["needed"] and row["answerable"] is False and row["needed"] < float("inf"):
             calls = sent * row["needed"] / row["questions"]
-            price = (
-                ""
-                if not total.is_priced
-                else f", about {total.dollars * row['needed'] / row['questions']:,.2f} dollars"
-            )
+            # The dollars are the sum over cells, so that calls which cells share count more than once.
+            most = total.dollars * row["needed"] / row["questions"]
+            price = f", {at_most} {most:,.2f} dollars" if total.is_priced else ""
             questions_needed = counted(round(row["needed"]), "question")
             lines += wrapped(f"WARNING: needs {questions_needed} ({at_most} {calls:,.0f} calls{price})", 4)
         elif row["answerable"] is False and float(row["replicates_needed"]) < float("inf"):
