@@ -38,7 +38,10 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("agents", "debaters"), "roles: {debater: {}}"),
         **dict.fromkeys(_GRAPHS, "hears: {} in a step"),
     },
-    "LoopText": {"when": "until: and the opposite condition"},
+    "LoopText": {"when": "if: {}"},
+    "AnalysisText": dict.fromkeys(
+        ("stop", "stopping", "early_stopping"), "stopping: {rule: together} at the top of the spec"
+    ),
     "StepText": {
         **dict.fromkeys(_GRAPHS, "hears: {}"),
         **dict.fromkeys(_PROMPTS, "prompt: {}"),
@@ -52,6 +55,7 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("llm", "model", "provider"), "it in an entry of models, which agents name"),
         **dict.fromkeys(_GRAPHS, "protocol: debate, topology: {}; other protocols have the graphs of their papers"),
         **dict.fromkeys(_PROMPTS, "prompts: {STEP: FILE}"),
+        "judge": "protocol: mad-judge, roles: {judge: {model: {}}}; debates of other protocols end by a vote",
     },
 }
 """By place, as in `old_words.KEYS`: keys, each with the line to write, in which `{}` stands for the value."""
