@@ -209,7 +209,6 @@ TITLES = {
     "ConditionForm": "where in topology",
     "EdgeForm": "edge of a role",
     "ModelForm": "model as a role",
-    "RoleAnswerForm": "role that decides",
     "SelectionForm": "edges of a graph",
     "StepModelForm": "model of a step",
     "StepsForm": "steps of confidence",
