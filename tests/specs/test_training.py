@@ -30,7 +30,7 @@ def test_what_is_learned_validated_and_asked_has_nothing_in_common(monkeypatch: 
     for training in plan.trainings:
         learned = {question.text for question in training.task.questions if question.id not in training.validation}
         kept = {question.text for question in training.task.questions if question.id in training.validation}
-        assert (len(learned), len(kept)) == (training.said.questions.size, training.said.questions.validation)
+        assert (len(learned), len(kept)) == (training.said.questions.size, training.said.validation)
         assert not learned & kept
         assert not (learned | kept) & asked
 
