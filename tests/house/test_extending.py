@@ -6,16 +6,19 @@ example must come to what the declaration says. A metric is added for real in `t
 
 from __future__ import annotations
 
+import ast
 import inspect
 import random
+from dataclasses import fields
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import get_type_hints
 
 import pandas as pd
 import pytest
 
-from cortexdsl.core import Method, Sparse, Step, Turn
+from cortexdsl.core import Limits, Method, Sparse, Step, Turn
 from cortexdsl.core.keep_rules import KEEP_RULES
 from cortexdsl.core.metrics import METRICS
 from cortexdsl.engine.decisions import DECISION_RULES, decide
@@ -59,6 +62,21 @@ decide: first
 def test_each_word_of_a_step_changes_the_step_of_the_method(word: str) -> None:
     beside = BESIDE.get(word, {})
     assert step(beside | {word: WORDS[word]}) != step(beside)
+
+
+@pytest.mark.parametrize(
+    ("kind", "readers"),
+    [(Step, ["core", "engine"]), (Method, ["core", "engine", "plan"]), (Limits, ["models", "plan", "jobs"])],
+)
+def test_each_declared_word_is_read(kind: type, readers: list[str], repository: Path) -> None:
+    """A word that is accepted and then read by nobody would be ignored without a word."""
+    trees = (
+        ast.parse(path.read_text(encoding="utf-8"))
+        for folder in readers
+        for path in (repository / "cortexdsl" / folder).rglob("*.py")
+    )
+    read = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert {field.name for field in fields(kind)} - read == set()
 
 
 VOTES = (("8", 0.1), ("1", 0.1), ("1", 0.1), ("5", 0.9), ("6", 0.2))
