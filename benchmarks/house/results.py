@@ -50,7 +50,11 @@ def run_specs(names: list[str], folder: Path, cores: int) -> int:
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(folder),
+        "XDG_STATE_HOME": str(folder / "state"),
     }
+    for name in names:  # some run programs in a sandbox, which needs the user's permission
+        trust = [sys.executable, "-m", "cortexdsl", "trust", f"specs/{name}.yaml"]
+        subprocess.run(trust, cwd=folder, env=environment, capture_output=True, check=False)
     config = f"spec={','.join(names)}"
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all", "--config", config]
     with (folder / "snakemake.log").open("w") as log:
