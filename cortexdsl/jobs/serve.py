@@ -48,7 +48,7 @@ AT_ONCE = "CORTEXDSL_JOBS_AT_ONCE"
 
 
 def settle_controls(plans: Sequence[Plan]) -> list[str]:
-    """Drop limits that an edit of the spec replaces, and return in words what holds beside the specs."""
+    """Drop limits that an edit of the spec replaces, and return in words what is in force besides the specs."""
     lines = []
     for plan in plans:
         lines += [f"{plan.experiment}: {said}" for said in settle(plan)]

@@ -49,6 +49,21 @@ def problems(folder: Path, text: str, **beside: str) -> tuple[Problem, ...]:
     return caught.value.problems
 
 
+def marked(text: str) -> tuple[str, str]:
+    """Return a text without the sign `^`, and the `line:column` where the sign was."""
+    before, _, after = text.partition("^")
+    return before + after, f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+
+
+def told_at_mark(folder: Path, text: str) -> Problem:
+    """Return the only thing that a spec is told, which must be about the place of `^`."""
+    plain, where = marked(text)
+    told = problems(folder, plain)
+    assert len(told) == 1, told
+    assert place(told[0]) == where
+    return told[0]
+
+
 def place(problem: Problem) -> str:
     """Return `line:column` of a problem."""
     return problem.where.split(".yaml:")[1]

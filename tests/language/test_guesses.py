@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.language.grammar import experiment, protocol, schedule, speakers, steps
 from cortexdsl.language.grammar.guesses import GUESSES
-from tests.language.sheets import problems
+from tests.language.sheets import told_at_mark
 
 SPEC = """\
 dataset: {name: arithmetic, size: 5}
@@ -66,11 +66,7 @@ GUESSED = [
 @pytest.mark.parametrize(("old", "new", "what", "remedy"), GUESSED)
 def test_a_guess_is_answered_in_one_sentence(old: str, new: str, what: str, remedy: str, tmp_path: Path) -> None:
     assert old in SPEC
-    text = SPEC.replace(old, new, 1)
-    before = text[: text.index("^")]
-    place = f"spec.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
-    (told,) = problems(tmp_path, text.replace("^", ""))
-    assert told.where.endswith(place)
+    told = told_at_mark(tmp_path, SPEC.replace(old, new, 1))
     assert what in told.what
     assert remedy in told.remedy
 

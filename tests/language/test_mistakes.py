@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.language.sheets import SMALL, place, problems
+from tests.language.sheets import SMALL, place, problems, told_at_mark
 
 MISTAKES = [  # what of the small spec is replaced ("": added at its end), by what; ^ marks the place that is told
     ("", "^titel: x", "unknown key titel", "did you mean title?"),
@@ -167,13 +167,9 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
 @pytest.mark.parametrize(("old", "new", "what", "remedy"), MISTAKES)
 def test_a_mistake_is_told_in_its_place(tmp_path: Path, old: str, new: str, what: str, remedy: str) -> None:
     text = SMALL.replace(old, new) if old else SMALL + new + "\n"
-    before = text[: text.index("^")]
-    line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-    told = problems(tmp_path, text.replace("^", ""))
-    assert len(told) == 1, told
-    assert what in told[0].what
-    assert remedy in told[0].remedy
-    assert place(told[0]) == f"{line}:{column}"
+    told = told_at_mark(tmp_path, text)
+    assert what in told.what
+    assert remedy in told.remedy
 
 
 def test_a_weight_that_needs_what_a_model_does_not_say(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from cortexdsl.errors import SpecError
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol, protocol_of
 from cortexdsl.language.reader import parse
+from tests.language.sheets import marked
 
 PUBLISHED = [
     "cortexdebate", "multi-llm", "mad-summary", "reconcile", "chateval", "peer-review", "group", "neighbor", "voting",
@@ -100,15 +101,14 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
 def test_what_is_unsound_is_told_in_its_place(old: str, new: str, what: str, remedy: str) -> None:
     assert SMALL.count(old) == 1, old
     text = SMALL.replace(old, new)
+    plain, where = marked(text)
     with pytest.raises(SpecError) as caught:
-        protocol_of("small", parse(text.replace("^", ""), "p.yaml"))
+        protocol_of("small", parse(plain, "p.yaml"))
     (told,) = caught.value.problems
     assert what in told.what
     assert remedy in told.remedy
     if "^" in text:
-        before = text[: text.index("^")]
-        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-        assert told.where == f"p.yaml:{line}:{column}"
+        assert told.where == f"p.yaml:{where}"
 
 
 REVIEWED = """\
