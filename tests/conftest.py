@@ -20,6 +20,8 @@ settings.load_profile("untimed")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+# No test asks a hub: without a network, its library would try again for half a minute before it says so.
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 _IS_CODE_KEPT = not sys.dont_write_bytecode
 sys.dont_write_bytecode = False  # test modules are compiled once, not by each worker of each run
