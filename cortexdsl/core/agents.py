@@ -107,24 +107,14 @@ class BatchSettings:
         The most seconds that a wave waits for debates that are busy elsewhere.
     """
 
-    requests: int | None = word(
-        None, "The most calls of one batch. Default: as many as the provider takes.", strict=True, ge=1, le=100_000
-    )
-    tokens: int | None = word(
-        None,
-        "The most prompt tokens of a batch, estimated. It also limits the tokens of all batches that wait at the "
-        "provider. Default: no limit.",
-        strict=True,
-        ge=1,
-        le=10**12,
-    )
-    wait: float = word(
-        600.0,
-        "How long a batch waits for debates that are busy with other models: a number of seconds, or a text such as 10 "
-        "min. Then it is sent without them.",
-        ge=0,
-        le=86_400,
-    )
+    requests: int | None = word(None, ge=1, le=100_000)
+    """The most calls of one batch. Default: as many as the provider takes."""
+    tokens: int | None = word(None, ge=1, le=10**12)
+    """The most prompt tokens of a batch, estimated. It also limits the tokens of all batches that wait at the
+    provider. Default: no limit."""
+    wait: float = word(600.0, ge=0, le=86_400)
+    """How long a batch waits for debates that are busy with other models: a number of seconds, or a text such as 10
+    min. Then it is sent without them."""
 
 
 @dataclass(frozen=True, slots=True)

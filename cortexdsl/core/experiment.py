@@ -125,28 +125,21 @@ class Limits:
         Seconds to wait for a server that does not answer.
     """
 
-    calls: int | None = word(None, "The most requests.", strict=True, ge=1)
-    tokens: int | None = word(None, "The most tokens, of prompts and replies.", strict=True, ge=1)
-    dollars: float | None = word(None, "The most dollars; every model needs a price.", strict=True, ge=0)
-    seconds: float | None = word(
-        None, "The most seconds of all jobs together. Two jobs of 60 seconds count as 120.", strict=True, gt=0
-    )
-    connections: int = word(
-        16,
-        "The most calls that wait for a reply at the same time, for each address and API key.",
-        strict=True,
-        ge=1,
-        le=100_000,
-    )
-    failed: float = word(
-        0.05,
-        "The share of calls that may fail, in each job and in the run, such as 0.05 or 5%. Fewer than five failures "
-        "are always allowed, unless the share is 0.",
-    )
-    wait: float = word(
-        0.0,
-        "How long to wait for a server that does not answer: a number of seconds, or a text such as 10min.",
-    )
+    calls: int | None = word(None, ge=1)
+    """The most requests."""
+    tokens: int | None = word(None, ge=1)
+    """The most tokens, of prompts and replies."""
+    dollars: float | None = word(None, ge=0)
+    """The most dollars; every model needs a price."""
+    seconds: float | None = word(None, gt=0)
+    """The most seconds of all jobs together. Two jobs of 60 seconds count as 120."""
+    connections: int = word(16, ge=1, le=100_000)
+    """The most calls that wait for a reply at the same time, for each address and API key."""
+    failed: float = word(0.05)
+    """The share of calls that may fail, in each job and in the run, such as 0.05 or 5%. Fewer than five failures are
+    always allowed, unless the share is 0."""
+    wait: float = word(0.0)
+    """How long to wait for a server that does not answer: a number of seconds, or a text such as 10min."""
 
 
 @dataclass(frozen=True, slots=True)

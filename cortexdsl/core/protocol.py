@@ -107,9 +107,8 @@ class Step:
     shows: tuple[Shows | TurnFilter, ...] = ("last",)
     memory: Memory | TurnFilter = "none"
     material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    order: Literal["simultaneous", "sequential"] = word(
-        "simultaneous", "Whether agents speak at the same time or one after the other."
-    )
+    order: Literal["simultaneous", "sequential"] = word("simultaneous")
+    """Whether agents speak at the same time or one after the other."""
     each: Each = "speaker"
     samples: int = 1
     reads: Reads = "answer"
@@ -120,10 +119,10 @@ class Step:
     of: str = ""
     model: Model | None = None
     sampling: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    chooses: Literal["agents", "turns"] = word(
-        "agents", "If the step reads a choice: whether the reply chooses agents or single turns."
-    )
-    placebo: PlaceboKind = word("none", "A control: what replaces the words of others.")  # noqa: RUF009 - a field
+    chooses: Literal["agents", "turns"] = word("agents")
+    """If the step reads a choice: whether the reply chooses agents or single turns."""
+    placebo: PlaceboKind = word("none")  # noqa: RUF009 - a field
+    """A control: what replaces the words of others."""
     variants: tuple[str, ...] = ()
 
     def model_of(self, agent: Agent) -> Model:
@@ -284,17 +283,13 @@ class Method:
     decide: Decide
     rounds_cap: int | None = None
     recalibration: tuple[Bin, ...] = ()
-    participation: Literal["spoken", "heard", "both"] = word(
-        "spoken",
-        "What `participation` means in expressions. spoken: how often others heard the agent. heard: how often it "
-        "heard others. both: the sum.",
-    )
+    participation: Literal["spoken", "heard", "both"] = word("spoken")
+    """What `participation` means in expressions. spoken: how often others heard the agent. heard: how often it heard
+    others. both: the sum."""
     similarity: str = "ngram"
-    quote: Literal["whole", "answer", "reasoning"] = word(
-        "whole",
-        "What prompts show of the replies of others. whole: the reply. answer: the answer alone. reasoning: the "
-        "model's reasoning, then the reply.",
-    )
+    quote: Literal["whole", "answer", "reasoning"] = word("whole")
+    """What prompts show of the replies of others. whole: the reply. answer: the answer alone. reasoning: the model's
+    reasoning, then the reply."""
     voters: tuple[str, ...] = ()
     confidence: Measure = STATED
     debate_confidence: DebateConfidence = BY_VOTES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import MISSING, field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -16,15 +16,14 @@ Bools: TypeAlias = NDArray[np.bool_]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
-def word(default: Any, description: str, **bounds: Any) -> Any:
-    """Return a field that is a word of the language at the same time; the language makes its word of it.
+def word(default: Any = MISSING, **bounds: Any) -> Any:
+    """Return a field that is a word of the language, too. The text below the field describes it in the manual.
 
     Parameters
     ----------
     default : value
-    description : str
-        For the schema and the manual.
+        Without one the word must be written.
     **bounds : values
         Bounds of numbers by the names that pydantic gives them, such as `ge=1`.
     """
-    return field(default=default, metadata={"description": description, **bounds})
+    return field(default=default, metadata={"bounds": bounds})

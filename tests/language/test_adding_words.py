@@ -16,7 +16,7 @@ import pytest
 import cortexdsl
 from cortexdsl.core import Limits, Method, Step
 
-FIELD = '    loud: Literal["no", "yes"] = word("no", "Whether it is said loudly.")\n'
+FIELD = '    loud: Literal["no", "yes"] = word("no")\n    """Whether it is said loudly."""\n'
 PROTOCOL = """
 settings: {loud: LOUD}
 steps: {answer: {role: debater, prompt: common/answer.j2, loud: $loud}}

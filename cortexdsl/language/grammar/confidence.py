@@ -19,13 +19,15 @@ class ConsistencyForm(StrictEntry):
 
     example: ClassVar[str] = "{consistency: number of replies}"
 
-    consistency: Annotated[Whole, Field(ge=1, le=100)] = Field(description="The number of further replies.")
+    consistency: Annotated[Whole, Field(ge=1, le=100)]
+    """The number of further replies."""
 
 
 class VerifierForm(StrictEntry):
     """`{verifier: NAME}`: the score that the model NAME gives to the solution."""
 
-    verifier: Name = Field(description="The name of an entry of models.")
+    verifier: Name
+    """The name of an entry of models."""
 
 
 ConfidenceWord: TypeAlias = Literal["stated", "logprob", "consistency", "verifier"]
@@ -63,10 +65,10 @@ class DeferText(StrictEntry):
         **dict.fromkeys(("method", "then", "else"), "write to: and the method that answers instead"),
     }
 
-    below: Annotated[Share, Field(gt=0)] = Field(
-        description="The question is handed on if the confidence of the debate is below this number, or unknown."
-    )
-    to: Text = Field(description="The method that answers instead: its name, or METHOD[SETTING=VALUE].")
+    below: Annotated[Share, Field(gt=0)]
+    """The question is handed on if the confidence of the debate is below this number, or unknown."""
+    to: Text
+    """The method that answers instead: its name, or METHOD[SETTING=VALUE]."""
 
 
 PlaceboText: TypeAlias = Annotated[

@@ -5,12 +5,29 @@ Every value is validated once and described once: the same pydantic types give t
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import inspect
 import operator
 import re
+import sys
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial, reduce
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from itertools import pairwise
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)  # fmt: skip
 
 from pydantic import (
     BaseModel,
@@ -42,6 +59,8 @@ def invalid(what: str, remedy: str = "") -> PydanticCustomError:
 class StrictEntry(BaseModel):
     """A mapping of the language. The error for an unknown key lists the keys that exist.
 
+    The text below a key describes it in the schema and in the manual.
+
     Attributes
     ----------
     hints : mapping
@@ -52,6 +71,8 @@ class StrictEntry(BaseModel):
         What to write if there is a list instead of a mapping.
     signs : tuple of str
         Keys by which a form is recognised if the key that it is named by is missing.
+    core : type or None
+        The class of the core whose words it has.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
@@ -59,6 +80,7 @@ class StrictEntry(BaseModel):
     example: ClassVar[str] = ""
     several: ClassVar[str] = ""
     signs: ClassVar[tuple[str, ...]] = ()
+    core: ClassVar[type | None] = None
 
     @classmethod
     def spelling(cls) -> str:
@@ -70,6 +92,14 @@ class StrictEntry(BaseModel):
         """Return the key that a form is named by: its first required one, else its first."""
         fields = [(field.alias or name, field.is_required()) for name, field in cls.model_fields.items()]
         return next((name for name, is_required in fields if is_required), fields[0][0])
+
+    @classmethod
+    def descriptions(cls) -> dict[str, str]:
+        """Return the text below each key, of the entry or of the field of the core that declares the key."""
+        texts: dict[str, str] = {}
+        for kind in (cls.core, *cls.__mro__):
+            texts |= {} if kind in (None, BaseModel, object) else _texts_below(kind)
+        return {field.alias or name: texts[name] for name, field in cls.model_fields.items() if name in texts}
 
     @model_validator(mode="wrap")
     @classmethod
@@ -147,7 +177,7 @@ class FromCore:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         name, doc = f"{source.__name__}Text", source.__doc__.partition("\n")[0]
         entry: Any = create_model(name, __base__=StrictEntry, __doc__=doc, **declared_words(source, self._types))
-        entry.example = self._example
+        entry.example, entry.core = self._example, source
         return no_info_after_validator_function(partial(core_value, source), handler.generate_schema(entry))
 
 
@@ -155,9 +185,33 @@ def declared_words(kind: Any, types: Mapping[str, Any]) -> dict[str, Any]:
     """Return the type and the declaration of each field of a class that is a word (see `core.types.word`)."""
     hints = get_type_hints(kind)
     return {
-        field.name: (types.get(field.name, hints[field.name]), Field(field.default, **field.metadata))
+        field.name: (
+            types.get(field.name) or _as_written(hints[field.name]),
+            Field(... if field.default is dataclasses.MISSING else field.default, **field.metadata["bounds"]),
+        )
         for field in dataclasses.fields(kind)
         if field.metadata
+    }
+
+
+def _as_written(hint: Any) -> Any:
+    """Return the type of a word whose field has a type: YAML says which values are texts and which are numbers."""
+    if get_origin(hint) in (Union, UnionType):
+        return reduce(operator.or_, map(_as_written, get_args(hint)))
+    return {str: Text, int: Whole, float: Number, bool: Flag}.get(hint, hint)
+
+
+@cache
+def _texts_below(kind: type) -> Mapping[str, str]:
+    """Return the text below each field of a class, on one line; none of a class without source."""
+    tree = ast.parse(inspect.getsource(sys.modules[kind.__module__]))
+    bodies = [each.body for each in tree.body if isinstance(each, ast.ClassDef) and each.name == kind.__name__]
+    return {
+        field.target.id: " ".join(str(text.value.value).split())
+        for body in bodies
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
     }
 
 
@@ -170,7 +224,9 @@ def with_words_of(kind: type) -> Callable[[type[E]], type[E]]:
 
     def extended(entry: type[E]) -> type[E]:
         name, doc, module = entry.__name__, entry.__doc__, entry.__module__
-        return create_model(name, __base__=entry, __doc__=doc, __module__=module, **settable)
+        made = create_model(name, __base__=entry, __doc__=doc, __module__=module, **settable)
+        made.core = kind
+        return made
 
     return extended
 

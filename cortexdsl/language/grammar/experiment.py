@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core.core_schema import TaggedUnionSchema
+from pydantic_core.core_schema import ModelSchema, TaggedUnionSchema
 
 from cortexdsl.core import Correction, Limits
 from cortexdsl.language.grammar.addresses import Address
@@ -36,23 +36,18 @@ from cortexdsl.language.grammar.training import TrainText
 class ServerText(StrictEntry):
     """A model server that the run starts and stops, or waits for if it has no command."""
 
-    command: Text | None = Field(
-        None,
-        description="The command line that starts the server. {port} becomes a free port. Without this key,"
-        " you start the server yourself.",
-    )
-    url: Address | None = Field(
-        None,
-        description="The server's address. Default with a command: http://127.0.0.1:{port}/v1. Default without: "
-        "the address in your environment variable of the name in `env`.",
-    )
-    env: Variable = Field(description="What models call the server: api_base: env:NAME.")
-    ready: Text = Field(
-        "/models", description="The path below the address that is requested to see whether the server is ready."
-    )
-    seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = Field(
-        None, description="How many seconds to wait for the server. Default: 600 with a command, 10 without."
-    )
+    command: Text | None = None
+    """The command line that starts the server. {port} becomes a free port. Without this key, you start the server
+    yourself."""
+    url: Address | None = None
+    """The server's address. Default with a command: http://127.0.0.1:{port}/v1. Default without: the address in your
+    environment variable of the name in `env`."""
+    env: Variable
+    """What models call the server: api_base: env:NAME."""
+    ready: Text = "/models"
+    """The path below the address that is requested to see whether the server is ready."""
+    seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = None
+    """How many seconds to wait for the server. Default: 600 with a command, 10 without."""
 
 
 # ---------------------------------------------------------------- the analysis
@@ -68,12 +63,13 @@ class FamilyText(StrictEntry):
     compare: Annotated[
         Text | Annotated[tuple[Text, ...], Field(min_length=1)],
         OneOf(),
-    ] = Field(
-        description="Methods or cells, by name. all: all cells. grid: the cells of all grids. grid.SETTING:"
-        " the cells of grids that vary this setting."
-    )
-    to: Text = Field(description="The method or cell that they are compared to.")
-    correction: Correction | None = Field(None, description="How p-values are corrected. Default: as in analysis.")
+    ]
+    """Methods or cells, by name. all: all cells. grid: the cells of all grids. grid.SETTING: the cells of grids that
+    vary this setting."""
+    to: Text
+    """The method or cell that they are compared to."""
+    correction: Correction | None = None
+    """How p-values are corrected. Default: as in analysis."""
 
 
 def _judge(value: Any) -> Any:
@@ -85,62 +81,50 @@ def _judge(value: Any) -> Any:
 class AnalysisText(StrictEntry):
     """Which metrics are computed, and which cells are compared."""
 
-    metrics: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
-        ("accuracy",), description="Metrics that are computed for each cell."
-    )
-    families: dict[Name, FamilyText] = Field(
-        default_factory=dict, description="Comparisons that are corrected together, by name."
-    )
-    correction: Correction = Field("holm", description="How p-values of claims and families are corrected.")
-    alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = Field(0.05, description="The significance level.")
-    judge: Annotated[Name, BeforeValidator(_judge, json_schema_input_type=Name)] | None = Field(
-        None, description="The entry of models that grades answers for the metric `judged`."
-    )
+    metrics: Annotated[tuple[Name, ...], Field(min_length=1)] = ("accuracy",)
+    """Metrics that are computed for each cell."""
+    families: dict[Name, FamilyText] = Field(default_factory=dict)
+    """Comparisons that are corrected together, by name."""
+    correction: Correction = "holm"
+    """How p-values of claims and families are corrected."""
+    alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.05
+    """The significance level."""
+    judge: Annotated[Name, BeforeValidator(_judge, json_schema_input_type=Name)] | None = None
+    """The entry of models that grades answers for the metric `judged`."""
 
 
 class StoppingText(StrictEntry):
     """Stop the run when every claim is decided. Claims are tested after each batch of questions."""
 
-    rule: Literal["together", "racing"] = Field(
-        "together",
-        description="together: all cells stop when all claims"
-        " are decided. racing: each cell stops "
-        "when the claims that name it are "
-        "decided.",
-    )
-    batch: Annotated[Whole, Field(ge=1)] = Field(50, description="The number of questions between two tests.")
-    min_questions: Annotated[Whole, Field(ge=1)] = Field(
-        50, description="The number of questions before the first test."
-    )
+    rule: Literal["together", "racing"] = "together"
+    """together: all cells stop when all claims are decided. racing: each cell stops when the claims that name it are
+    decided."""
+    batch: Annotated[Whole, Field(ge=1)] = 50
+    """The number of questions between two tests."""
+    min_questions: Annotated[Whole, Field(ge=1)] = 50
+    """The number of questions before the first test."""
 
 
 class ExpectedText(StrictEntry):
     """What you expect of the results, to compute the power of the claims before the run."""
 
-    discordance: Share | None = Field(
-        None, description="The share of questions on which exactly one of two methods is right."
-    )
-    correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = Field(
-        None,
-        description="How much replicates agree. 1: on each question, the difference between two methods is the same "
-        "in all replicates, so more replicates add no power. Default: 1.",
-    )
-    accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = Field(
-        None, description="The accuracy of all cells, or of each cell by its name."
-    )
-    differences: dict[Text, Number] = Field(
-        default_factory=dict, description="The expected difference, for each claim or comparison."
-    )
-    spread: dict[Text, Positive] = Field(
-        default_factory=dict, description="The standard deviation over questions, for each metric or claim."
-    )
-    power: Annotated[float, Field(gt=0, lt=1, strict=True)] = Field(
-        0.8, description="The power that you want: the probability to find a difference of the expected size."
-    )
-    refuse: Flag = Field(False, description="true: the run does not start if a claim has less power than you want.")
-    reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(
-        200, description="The expected number of tokens of a reply, for cost estimates."
-    )
+    discordance: Share | None = None
+    """The share of questions on which exactly one of two methods is right."""
+    correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = None
+    """How much replicates agree. 1: on each question, the difference between two methods is the same in all replicates,
+    so more replicates add no power. Default: 1."""
+    accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = None
+    """The accuracy of all cells, or of each cell by its name."""
+    differences: dict[Text, Number] = Field(default_factory=dict)
+    """The expected difference, for each claim or comparison."""
+    spread: dict[Text, Positive] = Field(default_factory=dict)
+    """The standard deviation over questions, for each metric or claim."""
+    power: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.8
+    """The power that you want: the probability to find a difference of the expected size."""
+    refuse: Flag = False
+    """true: the run does not start if a claim has less power than you want."""
+    reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = 200
+    """The expected number of tokens of a reply, for cost estimates."""
 
 
 # ---------------------------------------------------------------- the whole
@@ -183,68 +167,60 @@ class SpecText(StrictEntry):
         "families": "write analysis: {families: {...}}",
     }
 
-    title: Text = Field("", description="The question that the experiment asks.")
-    seed: Annotated[Seed, BeforeValidator(_one_seed, json_schema_input_type=Seed)] = Field(
-        0, description="Every random choice derives from this number: samples of questions, seeds of calls, and draws."
-    )
-    replicates: Annotated[Whole, Field(ge=1, le=10_000)] = Field(1, description="How often each question is debated.")
-    dataset: AskedDataset | None = Field(
-        None, description="The questions: a listed dataset, your own file, or a dataset of the Hugging Face hub."
-    )
-    datasets: Annotated[dict[Name, AskedDataset], Field(min_length=1)] | None = Field(
-        None, description="Several datasets instead of one, each with a label."
-    )
-    models: Annotated[dict[Name, ModelText], Field(min_length=1)] = Field(
-        description="Models, each with the name that agents use."
-    )
-    agents: Annotated[_Agents, BeforeValidator(_agents, json_schema_input_type=_Agents)] = Field(
-        description="The agents, each with a model."
-    )
+    title: Text = ""
+    """The question that the experiment asks."""
+    seed: Annotated[Seed, BeforeValidator(_one_seed, json_schema_input_type=Seed)] = 0
+    """Every random choice derives from this number: samples of questions, seeds of calls, and draws."""
+    replicates: Annotated[Whole, Field(ge=1, le=10_000)] = 1
+    """How often each question is debated."""
+    dataset: AskedDataset | None = None
+    """The questions: a listed dataset, your own file, or a dataset of the Hugging Face hub."""
+    datasets: Annotated[dict[Name, AskedDataset], Field(min_length=1)] | None = None
+    """Several datasets instead of one, each with a label."""
+    models: Annotated[dict[Name, ModelText], Field(min_length=1)]
+    """Models, each with the name that agents use."""
+    agents: Annotated[_Agents, BeforeValidator(_agents, json_schema_input_type=_Agents)]
+    """The agents, each with a model."""
     teams: dict[
         Name,
         Annotated[
             Literal["everyone"] | Annotated[tuple[Name, ...], Field(min_length=1, max_length=1_000)],
             OneOf(),
         ],
-    ] = Field(default_factory=dict, description="Named lists of agents. An agent may be listed twice.")
-    methods: Annotated[dict[Name, MethodText], Field(min_length=1)] = Field(
-        description="Methods to compare: protocols with settings, each with a name."
-    )
-    grid: GridText = Field(
-        default_factory=dict,
-        description="For each method, the settings that vary, and their values. Each combination of values is a "
-        "cell. A list has several grids of the method.",
-    )
-    analysis: AnalysisText = Field(
-        default_factory=lambda: AnalysisText.model_validate({}),
-        description="Metrics, comparisons, and how p-values are corrected.",
-    )
-    hypotheses: tuple[Text, ...] = Field((), description="Claims to test, such as accuracy(a) > accuracy(b).")
-    whatif: dict[Text, WithoutText] = Field(
-        default_factory=dict,
-        description="By cell, what is left out of its finished debates, to see what changes: agent=NAME leaves out "
-        "this agent, and the word agent alone each agent in turn. edge, round and step work alike.",
-    )
-    train: dict[Name, TrainText] = Field(
-        default_factory=dict, description="Trainings from debates, by name. A model with trained: NAME uses the result."
-    )
-    limits: LimitsEntry = Field(Limits(), description="What the experiment may spend.")
-    protocols: dict[Name, ProtocolText] = Field(default_factory=dict, description="Your own protocols, by name.")
-    knowledge: dict[Name, KnowledgeText] = Field(default_factory=dict, description="Sources of passages, by name.")
-    tools: dict[Name, ToolText] = Field(
-        default_factory=dict, description="Tools that speak in debates, by name. They call no model."
-    )
-    servers: dict[Name, ServerText] = Field(
-        default_factory=dict, description="Model servers that the run starts or waits for."
-    )
-    expected: ExpectedText | None = Field(
-        None, description="What you expect of the results, for estimates of power and cost."
-    )
-    stopping: StoppingText | None = Field(None, description="Stop the run when the claims are decided.")
-    shard_size: Annotated[Literal["auto"] | Annotated[Whole, Field(ge=1)], OneOf()] = Field(
-        "auto", description="The number of questions per job. auto: the first run chooses it."
-    )
-    extends: Text | tuple[Text, ...] | None = Field(None, description="A file or files that this spec builds on.")
+    ] = Field(default_factory=dict)
+    """Named lists of agents. An agent may be listed twice."""
+    methods: Annotated[dict[Name, MethodText], Field(min_length=1)]
+    """Methods to compare: protocols with settings, each with a name."""
+    grid: GridText = Field(default_factory=dict)
+    """For each method, the settings that vary, and their values. Each combination of values is a cell. A list has
+    several grids of the method."""
+    analysis: AnalysisText = Field(default_factory=lambda: AnalysisText.model_validate({}))
+    """Metrics, comparisons, and how p-values are corrected."""
+    hypotheses: tuple[Text, ...] = ()
+    """Claims to test, such as accuracy(a) > accuracy(b)."""
+    whatif: dict[Text, WithoutText] = Field(default_factory=dict)
+    """By cell, what is left out of its finished debates, to see what changes: agent=NAME leaves out this agent, and the
+    word agent alone each agent in turn. edge, round and step work alike."""
+    train: dict[Name, TrainText] = Field(default_factory=dict)
+    """Trainings from debates, by name. A model with trained: NAME uses the result."""
+    limits: LimitsEntry = Limits()
+    """What the experiment may spend."""
+    protocols: dict[Name, ProtocolText] = Field(default_factory=dict)
+    """Your own protocols, by name."""
+    knowledge: dict[Name, KnowledgeText] = Field(default_factory=dict)
+    """Sources of passages, by name."""
+    tools: dict[Name, ToolText] = Field(default_factory=dict)
+    """Tools that speak in debates, by name. They call no model."""
+    servers: dict[Name, ServerText] = Field(default_factory=dict)
+    """Model servers that the run starts or waits for."""
+    expected: ExpectedText | None = None
+    """What you expect of the results, for estimates of power and cost."""
+    stopping: StoppingText | None = None
+    """Stop the run when the claims are decided."""
+    shard_size: Annotated[Literal["auto"] | Annotated[Whole, Field(ge=1)], OneOf()] = "auto"
+    """The number of questions per job. auto: the first run chooses it."""
+    extends: Text | tuple[Text, ...] | None = None
+    """A file or files that this spec builds on."""
 
     @model_validator(mode="after")
     def _questions(self) -> Self:
@@ -257,8 +233,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Kind: TypeAlias = Literal["spec", "protocol"]
 
 
-class _Overlapping(GenerateJsonSchema):
-    """Writes unions as `anyOf`: a value may look like two members, such as an agent called `say`."""
+class _SchemaWriter(GenerateJsonSchema):
+    """Describes keys. Writes unions as `anyOf`: a value may look like two members, such as an agent called `say`."""
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        made = super().model_schema(schema)
+        for key, text in schema["cls"].descriptions().items():
+            made["properties"][key].setdefault("description", text)
+        return made
 
     def tagged_union_schema(self, schema: TaggedUnionSchema) -> JsonSchemaValue:
         made = super().tagged_union_schema(schema)
@@ -272,7 +254,7 @@ def json_schema(kind: Kind) -> dict[str, Any]:
     the number of agents) is for `cortexdsl check` alone. A spec that extends others may leave sections to them.
     """
     entry = SpecText if kind == "spec" else ProtocolText
-    schema = entry.model_json_schema(by_alias=True, mode="validation", schema_generator=_Overlapping)
+    schema = entry.model_json_schema(by_alias=True, mode="validation", schema_generator=_SchemaWriter)
     if kind == "spec":
         schema["anyOf"] = [{"required": ["extends"]}, {"required": schema.pop("required")}]
     return {"$schema": DIALECT, **schema, "title": f"cortexdsl {kind}"}

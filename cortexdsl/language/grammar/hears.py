@@ -83,7 +83,8 @@ def may_keep_nobody(written: Any) -> bool:
 class RingForm(StrictEntry):
     """`{ring: k}`: hear the k nearest agents on each side."""
 
-    ring: Count = Field(description="How many neighbours on each side are heard.")
+    ring: Count
+    """How many neighbours on each side are heard."""
 
 
 class GroupsForm(StrictEntry):
@@ -92,37 +93,36 @@ class GroupsForm(StrictEntry):
     groups: Annotated[
         AtLeastOne | Setting | Annotated[tuple[AtLeastOne, ...], Field(min_length=1)],
         OneOf(),
-    ] = Field(description="How many groups of about equal size, or the size of each group.")
+    ]
+    """How many groups of about equal size, or the size of each group."""
 
 
 class EdgesForm(StrictEntry):
     """`{edges: [[speaker, listener], ...]}`: hear along these edges, which are pairs of names."""
 
-    edges: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)], ...] = Field(
-        description="Pairs of agents: the speaker, then the listener."
-    )
+    edges: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)], ...]
+    """Pairs of agents: the speaker, then the listener."""
 
 
 class RandomForm(StrictEntry):
     """`{random: p}`: hear each other agent with probability p."""
 
-    random: Annotated[Share | Setting, OneOf()] = Field(description="The probability of each edge.")
+    random: Annotated[Share | Setting, OneOf()]
+    """The probability of each edge."""
 
 
 class NetworkXForm(StrictEntry, extra="allow"):
     """`{networkx: GENERATOR, ...}`: hear the neighbours in a graph of networkx."""
 
-    networkx: Variable = Field(
-        description="A graph generator of networkx. Its arguments, except the number of nodes, are further keys."
-    )
+    networkx: Variable
+    """A graph generator of networkx. Its arguments, except the number of nodes, are further keys."""
 
 
 class ConditionForm(StrictEntry):
     """`{where: CONDITION}`: in `topology`, only the edges for which a condition holds."""
 
-    where: Weight = Field(
-        description="A condition on edges. For example, `differs`: the last answers of the two agents are not equal."
-    )
+    where: Weight
+    """A condition on edges. For example, `differs`: the last answers of the two agents are not equal."""
 
 
 LayoutText: TypeAlias = Annotated[
@@ -140,13 +140,14 @@ class SelectionForm(StrictEntry):
 
     example: ClassVar[str] = "{topology: ..., where: ..., weight: ..., keep: ...}"
 
-    topology: LayoutText = Field("everyone", description="Only edges of this graph are considered.")
-    where: Weight | None = Field(
-        None,
-        description="A condition on edges. For example, `differs`: the last answers of the two agents are not equal.",
-    )
-    weight: Weight | None = Field(None, description="An expression with a value for each edge, such as similarity.")
-    keep: KeepText = Field("mean", description="The rule that keeps edges by their weights.")
+    topology: LayoutText = "everyone"
+    """Only edges of this graph are considered."""
+    where: Weight | None = None
+    """A condition on edges. For example, `differs`: the last answers of the two agents are not equal."""
+    weight: Weight | None = None
+    """An expression with a value for each edge, such as similarity."""
+    keep: KeepText = "mean"
+    """The rule that keeps edges by their weights."""
 
     @model_validator(mode="after")
     def _weighed(self) -> Self:

@@ -72,39 +72,33 @@ class MethodText(StrictEntry, extra="allow"):
 
     example: ClassVar[str] = "{protocol: NAME}"
 
-    protocol: Text | None = Field(None, description="A protocol's name, or ./FILE.yaml in the folder of the spec.")
-    extends: Name | None = Field(None, description="The method that this one copies. The other keys change the copy.")
-    agents: AgentsText = Field(
-        "everyone", description="The agents that debate: a list of names, or the name of a team."
-    )
+    protocol: Text | None = None
+    """A protocol's name, or ./FILE.yaml in the folder of the spec."""
+    extends: Name | None = None
+    """The method that this one copies. The other keys change the copy."""
+    agents: AgentsText = "everyone"
+    """The agents that debate: a list of names, or the name of a team."""
     budget: Annotated[Text, BeforeValidator(_budget, json_schema_input_type=Text)] | None = Field(
         None,
         description="Spend on each question what another method spends: UNIT(METHOD), such as calls(full). Units are "
         f"{', '.join(UNITS)}.",
     )
-    grow: GrowText | None = Field(
-        None,
-        description="With a budget: the setting that is raised until the budget is spent: NAME, or {NAME: [VALUES]}. "
-        "Default: samples.",
-    )
-    roles: dict[Variable, RoleText] = Field(
-        default_factory=dict, description="For each role that you change: the agents or the model that have it."
-    )
-    prompts: dict[Variable, PromptText] = Field(
-        default_factory=dict, description="For each step that you change: its template."
-    )
-    confidence: ConfidenceText = Field("stated", description="How the confidence of an answer is measured.")
-    placebo: PlaceboText = Field(
-        "none",
-        description="A control: what debaters are shown instead of the words of others. Write one value for all "
-        "steps, or a value for each step.",
-    )
-    debate_confidence: DebateConfidenceText = Field(
-        "votes", description="How the confidence of the whole debate is computed."
-    )
-    defer: DeferText | None = Field(
-        None, description="Hand the question on to another method if the debate is not sure enough."
-    )
+    grow: GrowText | None = None
+    """With a budget: the setting that is raised until the budget is spent: NAME, or {NAME: [VALUES]}. Default:
+    samples."""
+    roles: dict[Variable, RoleText] = Field(default_factory=dict)
+    """For each role that you change: the agents or the model that have it."""
+    prompts: dict[Variable, PromptText] = Field(default_factory=dict)
+    """For each step that you change: its template."""
+    confidence: ConfidenceText = "stated"
+    """How the confidence of an answer is measured."""
+    placebo: PlaceboText = "none"
+    """A control: what debaters are shown instead of the words of others. Write one value for all steps, or a value for
+    each step."""
+    debate_confidence: DebateConfidenceText = "votes"
+    """How the confidence of the whole debate is computed."""
+    defer: DeferText | None = None
+    """Hand the question on to another method if the debate is not sure enough."""
 
     @model_validator(mode="after")
     def _source(self) -> Self:

@@ -69,9 +69,8 @@ class StepsForm(StrictEntry):
     stay. Below 0.3 they become 0.3.
     """
 
-    steps: Annotated[tuple[Share, ...], Field(min_length=3, max_length=3)] = Field(
-        description="Three thresholds, the highest first."
-    )
+    steps: Annotated[tuple[Share, ...], Field(min_length=3, max_length=3)]
+    """Three thresholds, the highest first."""
 
     @model_validator(mode="after")
     def _falling(self) -> Self:
@@ -89,16 +88,19 @@ class StepsForm(StrictEntry):
 class BinText(StrictEntry):
     """One bin: `{from: 0.6, to: 0.8, value: 0.6}`. Write one lower and one upper bound."""
 
-    from_: Share | None = Field(None, alias="from", description="The lower bound; it belongs to the bin.")
-    above: Share | None = Field(None, description="The lower bound; it does not belong to the bin.")
-    to: Share | None = Field(
-        None, description="The upper bound; it does not belong to the bin. But the highest bin contains 1."
-    )
-    through: Share | None = Field(None, description="The upper bound; it belongs to the bin.")
+    from_: Share | None = Field(None, alias="from")
+    """The lower bound; it belongs to the bin."""
+    above: Share | None = None
+    """The lower bound; it does not belong to the bin."""
+    to: Share | None = None
+    """The upper bound; it does not belong to the bin. But the highest bin contains 1."""
+    through: Share | None = None
+    """The upper bound; it belongs to the bin."""
     value: Annotated[
         Share | Literal["keep"],
         OneOf(),
-    ] = Field(description="What a confidence in the bin becomes. keep: it stays as it is.")
+    ]
+    """What a confidence in the bin becomes. keep: it stays as it is."""
 
     @model_validator(mode="after")
     def _bounds(self) -> Self:
@@ -126,9 +128,8 @@ class BinsForm(StrictEntry):
 
     example: ClassVar[str] = "{bins: [{from, to, value}]}"
 
-    bins: Annotated[tuple[BinText, ...], Field(min_length=1, max_length=1_000)] = Field(
-        description="The bins, in any order."
-    )
+    bins: Annotated[tuple[BinText, ...], Field(min_length=1, max_length=1_000)]
+    """The bins, in any order."""
 
     @model_validator(mode="after")
     def _cover(self) -> Self:
@@ -182,15 +183,15 @@ class BallotForm(StrictEntry):
 
     example: ClassVar[str] = "{vote: weight of an answer}"
 
-    vote: Ballot = Field(description="An expression with a value for each answer.")
+    vote: Ballot
+    """An expression with a value for each answer."""
 
 
 class TrimmedForm(StrictEntry):
     """`{trimmed: share}`: the mean of the answers that are numbers, without this share at each end."""
 
-    trimmed: Annotated[Annotated[Number, Field(ge=0, le=0.5)] | Setting, OneOf()] = Field(
-        description="The share of the answers that is left out at each end: 0 gives the mean, 0.5 the median."
-    )
+    trimmed: Annotated[Annotated[Number, Field(ge=0, le=0.5)] | Setting, OneOf()]
+    """The share of the answers that is left out at each end: 0 gives the mean, 0.5 the median."""
 
 
 def _role_or_rule(value: str) -> str:
@@ -252,14 +253,17 @@ def decision(text: ProtocolText) -> Decide:
 class ModelForm(StrictEntry):
     """`{model: NAME}`: an extra agent with this model. It has the name of the role."""
 
-    model: Name = Field(description="The name of an entry of models.")
-    persona: Text | None = Field(None, description="The system message: a role or a manner.")
+    model: Name
+    """The name of an entry of models."""
+    persona: Text | None = None
+    """The system message: a role or a manner."""
 
 
 class ToolForm(StrictEntry):
     """`{tool: NAME}`: a tool of the spec instead of an agent. It has the name of the role."""
 
-    tool: Annotated[Name | Setting, OneOf()] = Field(description="The name of an entry of tools.")
+    tool: Annotated[Name | Setting, OneOf()]
+    """The name of an entry of tools."""
 
 
 RoleWord: TypeAlias = Literal["everyone", "extra"]
@@ -281,41 +285,33 @@ class ProtocolText(StrictEntry):
 
     example: ClassVar[str] = "{steps: ..., schedule: ..., decide: ...}"
 
-    title: Text = Field("", description="A title for readers.")
-    source: Text | None = Field(None, description="Where the method was published.")
-    settings: dict[Variable, Plain] = Field(
-        default_factory=dict, description="The names that methods may set and grids may vary, each with its default."
-    )
-    roles: Annotated[dict[Variable, RoleText], Field(min_length=1)] = Field(
-        {"debater": "everyone"}, description="The agents of each role."
-    )
-    voters: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = (
-        Field(
-            (),
-            description="The roles whose answers are the votes. Rounds count only these answers. Default: the role of "
-            "the first step that reads an answer.",
-        )
-    )
-    topologies: dict[Variable, HearsText] = Field(
-        default_factory=dict, description="Names for values of `hears`, which settings may have instead."
-    )
-    steps: Annotated[dict[Variable, StepText], Field(min_length=1)] = Field(
-        description="The kinds of turns, each with a name."
-    )
-    schedule: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(
-        description="The steps in their order, with loops, choices and cases."
-    )
-    decide: DecideText = Field(description="How the answer of a debate is chosen.")
-    ends: EndsText | None = Field(None, description="The largest number of rounds.")
-    recalibration: RecalibrationText = Field(
-        "none", description="How stated confidences are corrected before weights and votes use them."
-    )
-    similarity: Text = Field(
-        "ngram",
-        description="How the similarity of two replies is measured. ngram: by the words and characters that they "
-        "share. asked: a model states it, in a step with `reads: similarity`. Or write an embedding model, "
-        "sentence-transformers/NAME or nli/NAME.",
-    )
+    title: Text = ""
+    """A title for readers."""
+    source: Text | None = None
+    """Where the method was published."""
+    settings: dict[Variable, Plain] = Field(default_factory=dict)
+    """The names that methods may set and grids may vary, each with its default."""
+    roles: Annotated[dict[Variable, RoleText], Field(min_length=1)] = Field({"debater": "everyone"})
+    """The agents of each role."""
+    voters: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = ()
+    """The roles whose answers are the votes. Rounds count only these answers. Default: the role of the first step that
+    reads an answer."""
+    topologies: dict[Variable, HearsText] = Field(default_factory=dict)
+    """Names for values of `hears`, which settings may have instead."""
+    steps: Annotated[dict[Variable, StepText], Field(min_length=1)]
+    """The kinds of turns, each with a name."""
+    schedule: Annotated[tuple[ItemText, ...], Field(min_length=1)]
+    """The steps in their order, with loops, choices and cases."""
+    decide: DecideText
+    """How the answer of a debate is chosen."""
+    ends: EndsText | None = None
+    """The largest number of rounds."""
+    recalibration: RecalibrationText = "none"
+    """How stated confidences are corrected before weights and votes use them."""
+    similarity: Text = "ngram"
+    """How the similarity of two replies is measured. ngram: by the words and characters that they share. asked: a
+    model states it, in a step with `reads: similarity`. Or write an embedding model, sentence-transformers/NAME or
+    nli/NAME."""
     tie: Annotated[Tie | Setting, OneOf()] = Field(
         "confidence",
         description=f"How a tie is decided. {_CONFIDENCE} With `weighted` and `pool`, "

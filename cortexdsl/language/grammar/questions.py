@@ -53,7 +53,8 @@ class RelativeText(StrictEntry):
         "percent": "write tolerance: {relative: 5%}",
     }
 
-    relative: Annotated[Percentage, Field(gt=0, lt=1)] = Field(description="The share: 5%, or 0.05.")
+    relative: Annotated[Percentage, Field(gt=0, lt=1)]
+    """The share: 5%, or 0.05."""
 
 
 def tolerance_of(written: float | RelativeText) -> str:
@@ -76,85 +77,83 @@ class DatasetText(StrictEntry):
         "columns": "name each column by what it holds: question: COLUMN, answer: COLUMN, choices: [COLUMNS]",
     }
 
-    name: Annotated[Name, BeforeValidator(_listed_name, json_schema_input_type=Name)] | None = Field(
-        None, description="A listed dataset, such as gsm8k. `cortexdsl data list` prints the list."
-    )
-    path: Place | None = Field(None, description="For a listed dataset: its official file or folder, or env:NAME.")
-    file: Place | None = Field(None, description="Your own JSON, JSONL, CSV or Parquet file, or env:NAME.")
-    hub: HubId | None = Field(None, description="Any dataset of the Hugging Face hub: OWNER/NAME.")
-    revision: Text | None = Field(None, description="The commit of a dataset of the hub.")
-    subset: Texts = Field(
-        (), description="Parts of the dataset, such as subjects of mmlu; of a dataset of the hub, its configuration."
-    )
-    split: Text | None = Field(None, description="The split to use instead of the usual one.")
-    size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(None, description="The number of questions.")
-    seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(
-        None, description="The seed of the sample. Default: the spec's."
-    )
-    stratify: Text | None = Field(
-        None,
-        description="A field of the dataset, such as subject. The sample takes one question for each value of the "
-        "field, then a second one, and so on.",
-    )
-    ids: Texts = Field((), description="Question ids, instead of a sample.")
-    id: Text | None = Field(None, description="The column with the question's id.")
-    question: Text | None = Field(None, description="The column with the question.")
-    answer: Text | None = Field(None, description="The column with the right answer.")
-    context: Text | None = Field(None, description="The column with a passage.")
+    name: Annotated[Name, BeforeValidator(_listed_name, json_schema_input_type=Name)] | None = None
+    """A listed dataset, such as gsm8k. `cortexdsl data list` prints the list."""
+    path: Place | None = None
+    """For a listed dataset: its official file or folder, or env:NAME."""
+    file: Place | None = None
+    """Your own JSON, JSONL, CSV or Parquet file, or env:NAME."""
+    hub: HubId | None = None
+    """Any dataset of the Hugging Face hub: OWNER/NAME."""
+    revision: Text | None = None
+    """The commit of a dataset of the hub."""
+    subset: Texts = ()
+    """Parts of the dataset, such as subjects of mmlu; of a dataset of the hub, its configuration."""
+    split: Text | None = None
+    """The split to use instead of the usual one."""
+    size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = None
+    """The number of questions."""
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = None
+    """The seed of the sample. Default: the spec's."""
+    stratify: Text | None = None
+    """A field of the dataset, such as subject. The sample takes one question for each value of the field, then a second
+    one, and so on."""
+    ids: Texts = ()
+    """Question ids, instead of a sample."""
+    id: Text | None = None
+    """The column with the question's id."""
+    question: Text | None = None
+    """The column with the question."""
+    answer: Text | None = None
+    """The column with the right answer."""
+    context: Text | None = None
+    """The column with a passage."""
     choices: (
         Annotated[
             Text | Annotated[tuple[Text, ...], Field(min_length=2)],
             OneOf(),
         ]
         | None
-    ) = Field(None, description="The column with a list of options, or a list of columns with one option each.")
-    cluster: Text | None = Field(
-        None, description="The column that groups dependent questions, such as those about one passage."
-    )
-    images: Texts = Field((), description="Columns with images: files in the dataset's folder, data URIs, or bytes.")
-    entry: Text | None = Field(
-        None,
-        description="For `kind: code`: the column with the name of the function that the tests call. Default: "
-        "the first one that they call and do not define.",
-    )
-    examples: Text | None = Field(
-        None,
-        description="For `kind: code`: the column with example inputs, as calls such as add(1, 2). Programs that "
-        "give the same for all of them are one answer. Default: the calls in the question.",
-    )
-    group: Text | None = Field(None, description="The column with the group of a question, for means over groups.")
-    labels: Texts = Field((), description="For `kind: labels`: all possible answers.")
-    gold: Text | None = Field(
-        None,
-        description="How the answer column contains the right answer: plain, hashes, boxed, label, first_option, "
-        "option_number, boolean, answers_or_none, number or tests.",
-    )
-    records: Text | None = Field(
-        None, description="For a JSON file: the path to the list of rows, such as data.paragraphs.qas."
-    )
-    kind: Text | None = Field(
-        None, description="The kind of answers: number, choice, yesno, expression, text, labels, free or code."
-    )
-    metric: Text | None = Field(None, description="How answers are graded. Default: the usual way of their kind.")
-    tolerance: Annotated[Positive | RelativeText, OneOf("a number such as 0.01")] | None = Field(
-        None, description="For numbers: how far an answer may be from the right one, in votes from an earlier answer."
-    )
-    reading: Literal["lenient", "strict"] = Field(
-        "lenient",
-        description="Which reading of a reply is scored. "
-        "strict: only an answer in the requested"
-        " format counts. lenient: the last "
-        "statement of an answer counts.",
-    )
-    shuffle_options: Flag | None = Field(None, description="Whether the options of each question are shuffled.")
-    delimiter: Text | None = Field(None, description="The character between the cells of your own CSV file.")
-    encoding: Text | None = Field(None, description="The encoding of your own file, such as windows-1252.")
-    decimal: Literal[".", ","] | None = Field(
-        None, description="The decimal mark of numbers in the answers of your own file."
-    )
-    drop_unanswered: Flag = Field(
-        False, description="true: rows without an answer are left out. false: they are an error."
-    )
+    ) = None
+    """The column with a list of options, or a list of columns with one option each."""
+    cluster: Text | None = None
+    """The column that groups dependent questions, such as those about one passage."""
+    images: Texts = ()
+    """Columns with images: files in the dataset's folder, data URIs, or bytes."""
+    entry: Text | None = None
+    """For `kind: code`: the column with the name of the function that the tests call. Default: the first one that they
+    call and do not define."""
+    examples: Text | None = None
+    """For `kind: code`: the column with example inputs, as calls such as add(1, 2). Programs that give the same for all
+    of them are one answer. Default: the calls in the question."""
+    group: Text | None = None
+    """The column with the group of a question, for means over groups."""
+    labels: Texts = ()
+    """For `kind: labels`: all possible answers."""
+    gold: Text | None = None
+    """How the answer column contains the right answer: plain, hashes, boxed, label, first_option, option_number,
+    boolean, answers_or_none, number or tests."""
+    records: Text | None = None
+    """For a JSON file: the path to the list of rows, such as data.paragraphs.qas."""
+    kind: Text | None = None
+    """The kind of answers: number, choice, yesno, expression, text, labels, free or code."""
+    metric: Text | None = None
+    """How answers are graded. Default: the usual way of their kind."""
+    tolerance: Annotated[Positive | RelativeText, OneOf("a number such as 0.01")] | None = None
+    """For numbers: how far an answer may be from the right one, in votes from an earlier answer."""
+    reading: Literal["lenient", "strict"] = "lenient"
+    """Which reading of a reply is scored. strict: only an answer in the requested format counts. lenient: the last
+    statement of an answer counts."""
+    shuffle_options: Flag | None = None
+    """Whether the options of each question are shuffled."""
+    delimiter: Text | None = None
+    """The character between the cells of your own CSV file."""
+    encoding: Text | None = None
+    """The encoding of your own file, such as windows-1252."""
+    decimal: Literal[".", ","] | None = None
+    """The decimal mark of numbers in the answers of your own file."""
+    drop_unanswered: Flag = False
+    """true: rows without an answer are left out. false: they are an error."""
 
     @model_validator(mode="after")
     def _source(self) -> Self:
@@ -218,19 +217,20 @@ class KnowledgeText(StrictEntry):
 
     example: ClassVar[str] = "{retriever: bm25, corpus: FILE.jsonl}"
 
-    retriever: Retriever = Field(
-        description="How passages are found. bm25: by their words. dense: by their embeddings. search: by a web search."
-    )
-    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(5, description="The number of passages per question.")
-    corpus: Text | None = Field(None, description="A file of passages.")
-    index: Text | None = Field(None, description="A folder with an index that pyserini built, instead of corpus.")
-    embedding: Text | None = Field(
-        None, description="For dense: the embedding. It is ngram, a model of litellm, or sentence-transformers/NAME."
-    )
-    api_base: Address | None = Field(
-        None, description="For search: the address of a service that has the API of Serper, or env:NAME."
-    )
-    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the API key.")
+    retriever: Retriever
+    """How passages are found. bm25: by their words. dense: by their embeddings. search: by a web search."""
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = 5
+    """The number of passages per question."""
+    corpus: Text | None = None
+    """A file of passages."""
+    index: Text | None = None
+    """A folder with an index that pyserini built, instead of corpus."""
+    embedding: Text | None = None
+    """For dense: the embedding. It is ngram, a model of litellm, or sentence-transformers/NAME."""
+    api_base: Address | None = None
+    """For search: the address of a service that has the API of Serper, or env:NAME."""
+    api_key_env: KeyName | None = None
+    """The environment variable that holds the API key."""
 
     @model_validator(mode="after")
     def _fits_retriever(self) -> Self:

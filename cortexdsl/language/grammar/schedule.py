@@ -73,18 +73,14 @@ class LoopText(StrictEntry):
         "times": "write repeat: and how often",
     }
 
-    repeat: CountOrZero = Field(description="How many times the items run at most.")
-    if_: Start | None = Field(
-        None,
-        alias="if",
-        description="The condition for the items to run. It is checked once, before. Default: they always run.",
-    )
-    until: Ending = Field(
-        "never",
-        description="The condition that ends the loop. It is checked each time after the items have run."
-        " true means consensus.",
-    )
-    do: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(description="The items that run.")
+    repeat: CountOrZero
+    """How many times the items run at most."""
+    if_: Start | None = Field(None, alias="if")
+    """The condition for the items to run. It is checked once, before. Default: they always run."""
+    until: Ending = "never"
+    """The condition that ends the loop. It is checked each time after the items have run. true means consensus."""
+    do: Annotated[tuple[ItemText, ...], Field(min_length=1)]
+    """The items that run."""
 
     @property
     def unless(self) -> str:
@@ -98,8 +94,10 @@ class BlockText(StrictEntry):
     example: ClassVar[str] = "{if: CONDITION, do: [...]}"
     hints: ClassVar[Mapping[str, str]] = {"until": "until ends a loop: write repeat: and how often"}
 
-    if_: Start = Field(alias="if", description="The condition for the items to run.")
-    do: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(description="The items that run.")
+    if_: Start = Field(alias="if")
+    """The condition for the items to run."""
+    do: Annotated[tuple[ItemText, ...], Field(min_length=1)]
+    """The items that run."""
 
     @property
     def unless(self) -> str:
@@ -121,10 +119,10 @@ class CaseText(StrictEntry):
 
     example: ClassVar[str] = "{case: $setting, do: {...}}"
 
-    case: Plain = Field(description="The setting whose value chooses a list.")
-    do: Annotated[dict[Text, tuple[ItemText, ...]], Field(min_length=1)] = Field(
-        description="A list of items for each value, and `else` for all other values. An empty list does nothing."
-    )
+    case: Plain
+    """The setting whose value chooses a list."""
+    do: Annotated[dict[Text, tuple[ItemText, ...]], Field(min_length=1)]
+    """A list of items for each value, and `else` for all other values. An empty list does nothing."""
 
     @property
     def branch(self) -> str | None:
@@ -154,16 +152,18 @@ class ChooseText(StrictEntry):
         **dict.fromkeys(("by", "with"), "write weight: and what is weighed"),
     }
 
-    choose: Name = Field(description="The role that is filled.")
-    from_: Annotated[Name, BeforeValidator(_one_source, json_schema_input_type=Name)] | None = Field(
-        None, alias="from", description="The role whose agents are the candidates. Default: the role itself."
-    )
-    weight: ChoiceWeight | None = Field(None, description="An expression with a value for each candidate.")
-    keep: KeepText = Field("mean", description="The rule that chooses candidates by their weights.")
-    where: ChoiceWeight | None = Field(None, description="A condition on candidates, instead of weight and keep.")
-    order: Literal["weight"] | None = Field(
-        None, description="weight: sort the chosen agents by weight, the largest first."
-    )
+    choose: Name
+    """The role that is filled."""
+    from_: Annotated[Name, BeforeValidator(_one_source, json_schema_input_type=Name)] | None = Field(None, alias="from")
+    """The role whose agents are the candidates. Default: the role itself."""
+    weight: ChoiceWeight | None = None
+    """An expression with a value for each candidate."""
+    keep: KeepText = "mean"
+    """The rule that chooses candidates by their weights."""
+    where: ChoiceWeight | None = None
+    """A condition on candidates, instead of weight and keep."""
+    order: Literal["weight"] | None = None
+    """weight: sort the chosen agents by weight, the largest first."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -207,4 +207,5 @@ CaseText.model_rebuild()
 class EndsText(StrictEntry):
     """`{rounds: T}`: at most T rounds of answers, the opening included."""
 
-    rounds: Count = Field(description="The largest number of rounds of answers, the opening included.")
+    rounds: Count
+    """The largest number of rounds of answers, the opening included."""

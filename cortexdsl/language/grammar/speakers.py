@@ -95,105 +95,72 @@ class ModelText(StrictEntry):
 
     example: ClassVar[str] = "{model: openai/NAME}"
 
-    model: Annotated[Text, AfterValidator(_without_address)] | None = Field(
-        None,
-        description="PROVIDER/NAME, such as openai/NAME; tiny/NAME or tiny/./PATH for a small model that "
-        "runs in the process; or builtin/solver.",
-    )
-    trained: Name | None = Field(
-        None, description="Instead of model: the name of an entry of train. This model is its result."
-    )
-    role: Variable | None = Field(None, description="For a trained model: the role that it learned.")
-    repeat: Annotated[Whole, Field(ge=1, le=100)] | None = Field(
-        None,
-        description="For a trained model: use the result of this repeat of its training. The first repeat is 1. "
-        "Default: the last.",
-    )
-    api_base: Annotated[Any, PlainValidator(_addresses, json_schema_input_type=str | list[str] | None)] = Field(
-        None,
-        description="The address of the server or provider, or env:NAME; or a list of addresses of servers that have "
-        "the same model: calls are spread over them, and a server that is down is left out.",
-    )
-    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the API key.")
-    temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = Field(
-        None, description="The sampling temperature. Default: the server's."
-    )
-    top_p: Annotated[float, Field(gt=0, le=1, strict=True)] | None = Field(
-        None, description="The top_p of sampling. Default: the server's."
-    )
-    max_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = Field(
-        None, description="The largest number of tokens of a reply."
-    )
-    parameters: Positive | None = Field(None, description="The number of parameters, such as 7.6e9.")
-    tokens: Positive | None = Field(None, description="The number of tokens that it was pre-trained on, such as 18e12.")
-    active_parameters: Positive | None = Field(
-        None, description="For a mixture of experts: the parameters that one token uses. Default: all."
-    )
-    reasoning_tokens: Annotated[Whole, Field(ge=0, le=10_000_000)] = Field(
-        0, description="The expected tokens of reasoning per reply, for cost estimates."
-    )
-    context: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(
-        None,
-        description="The most tokens of prompt and reply together. The commands plan and check warn of prompts "
-        "that do not fit.",
-    )
-    price: PriceText | None = Field(
-        None, description="Dollars per million tokens: {input, output, cached, cache_write, cache_write_1h}."
-    )
-    transport: Literal["litellm", "direct", "batch"] | None = Field(
-        None,
-        description="How calls are sent. litellm: by the package litellm. direct: straight to an "
-        "OpenAI-compatible server. batch: in batches, at half the price. Default: litellm.",
-    )
-    rate: RateText | None = Field(
-        None, description="How fast all runs on this machine may call the model: {requests: 500/min}."
-    )
-    timeout: Annotated[Duration, Field(ge=1, le=86_400)] | None = Field(
-        None,
-        description="How long one attempt of a call may take: a number of seconds, or a text such as 20 "
-        "min. Default: 5 min.",
-    )
-    stream: Flag | None = Field(
-        None, description="Whether replies are streamed. Default: true if timeout is over 5 min, else false."
-    )
-    deterministic: Literal["required"] | None = Field(
-        None,
-        description="required: the run starts only if the server gives the same reply to the same seed, both when"
-        " idle and under load.",
-    )
-    batch: BatchEntry | None = Field(None, description="Settings for `transport: batch`.")
-    options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
-        default_factory=dict, description="Any other option of the provider, sent as it is."
-    )
-    drop: tuple[Text, ...] = Field(
-        (),
-        description="Parameters that are not sent, because the provider refuses them: seed, temperature, "
-        "top_p, max_tokens, or keys of options.",
-    )
-    system_role: Flag | None = Field(
-        None,
-        description="false: the model takes no system message, and a persona begins the message of the user. "
-        "Default: found by the first call.",
-    )
-    cache: Flag | Literal["1h"] | None = Field(
-        None,
-        description="Whether the provider caches the beginning that prompts share. true: for five minutes. "
-        "1h: for an hour. Only Claude needs this key.",
-    )
-    skill: Share | None = Field(None, description="Built-in solver: how well it solves questions. Default: 0.6.")
-    overconfidence: Share | None = Field(
-        None,
-        description="Built-in solver: how much too high its stated "
-        "confidences are. At 0 they are right, at 1 nearly all"
-        " are near 1. Default: 0.5.",
-    )
-    stubbornness: Share | None = Field(
-        None,
-        description="Built-in solver: the weight of its own last answer against the answers of others. Default: 0.5.",
-    )
-    malformed: Share | None = Field(
-        None, description="Built-in solver: the share of replies that are malformed. Default: 0."
-    )
+    model: Annotated[Text, AfterValidator(_without_address)] | None = None
+    """PROVIDER/NAME, such as openai/NAME; tiny/NAME or tiny/./PATH for a small model that runs in the process; or
+    builtin/solver."""
+    trained: Name | None = None
+    """Instead of model: the name of an entry of train. This model is its result."""
+    role: Variable | None = None
+    """For a trained model: the role that it learned."""
+    repeat: Annotated[Whole, Field(ge=1, le=100)] | None = None
+    """For a trained model: use the result of this repeat of its training. The first repeat is 1. Default: the last."""
+    api_base: Annotated[Any, PlainValidator(_addresses, json_schema_input_type=str | list[str] | None)] = None
+    """The address of the server or provider, or env:NAME; or a list of addresses of servers that have the same model:
+    calls are spread over them, and a server that is down is left out."""
+    api_key_env: KeyName | None = None
+    """The environment variable that holds the API key."""
+    temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = None
+    """The sampling temperature. Default: the server's."""
+    top_p: Annotated[float, Field(gt=0, le=1, strict=True)] | None = None
+    """The top_p of sampling. Default: the server's."""
+    max_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = None
+    """The largest number of tokens of a reply."""
+    parameters: Positive | None = None
+    """The number of parameters, such as 7.6e9."""
+    tokens: Positive | None = None
+    """The number of tokens that it was pre-trained on, such as 18e12."""
+    active_parameters: Positive | None = None
+    """For a mixture of experts: the parameters that one token uses. Default: all."""
+    reasoning_tokens: Annotated[Whole, Field(ge=0, le=10_000_000)] = 0
+    """The expected tokens of reasoning per reply, for cost estimates."""
+    context: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = None
+    """The most tokens of prompt and reply together. The commands plan and check warn of prompts that do not fit."""
+    price: PriceText | None = None
+    """Dollars per million tokens: {input, output, cached, cache_write, cache_write_1h}."""
+    transport: Literal["litellm", "direct", "batch"] | None = None
+    """How calls are sent. litellm: by the package litellm. direct: straight to an OpenAI-compatible server. batch: in
+    batches, at half the price. Default: litellm."""
+    rate: RateText | None = None
+    """How fast all runs on this machine may call the model: {requests: 500/min}."""
+    timeout: Annotated[Duration, Field(ge=1, le=86_400)] | None = None
+    """How long one attempt of a call may take: a number of seconds, or a text such as 20 min. Default: 5 min."""
+    stream: Flag | None = None
+    """Whether replies are streamed. Default: true if timeout is over 5 min, else false."""
+    deterministic: Literal["required"] | None = None
+    """required: the run starts only if the server gives the same reply to the same seed, both when idle and under
+    load."""
+    batch: BatchEntry | None = None
+    """Settings for `transport: batch`."""
+    options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(default_factory=dict)
+    """Any other option of the provider, sent as it is."""
+    drop: tuple[Text, ...] = ()
+    """Parameters that are not sent, because the provider refuses them: seed, temperature, top_p, max_tokens, or keys of
+    options."""
+    system_role: Flag | None = None
+    """false: the model takes no system message, and a persona begins the message of the user. Default: found by the
+    first call."""
+    cache: Flag | Literal["1h"] | None = None
+    """Whether the provider caches the beginning that prompts share. true: for five minutes. 1h: for an hour. Only
+    Claude needs this key."""
+    skill: Share | None = None
+    """Built-in solver: how well it solves questions. Default: 0.6."""
+    overconfidence: Share | None = None
+    """Built-in solver: how much too high its stated confidences are. At 0 they are right, at 1 nearly all are near 1.
+    Default: 0.5."""
+    stubbornness: Share | None = None
+    """Built-in solver: the weight of its own last answer against the answers of others. Default: 0.5."""
+    malformed: Share | None = None
+    """Built-in solver: the share of replies that are malformed. Default: 0."""
 
     @model_validator(mode="after")
     def _fits_model(self) -> Self:
@@ -315,15 +282,14 @@ class AgentText(StrictEntry):
         ("temperature", "top_p", "max_tokens"), "write it in an entry of models, and name that entry: model: NAME"
     )
 
-    name: Name = Field(description="The agent's name in claims, records and prompts.")
-    model: Annotated[Name, BeforeValidator(_model_entry, json_schema_input_type=Name)] = Field(
-        description="The name of an entry of models."
-    )
-    persona: Text | None = Field(None, description="The system message: a role or a manner.")
-    vars: dict[Variable, Number] = Field(
-        default_factory=dict,
-        description="Numbers of your own. Expressions read them as vars(NAME), templates as agent.vars.",
-    )
+    name: Name
+    """The agent's name in claims, records and prompts."""
+    model: Annotated[Name, BeforeValidator(_model_entry, json_schema_input_type=Name)]
+    """The name of an entry of models."""
+    persona: Text | None = None
+    """The system message: a role or a manner."""
+    vars: dict[Variable, Number] = Field(default_factory=dict)
+    """Numbers of your own. Expressions read them as vars(NAME), templates as agent.vars."""
 
 
 TOOLS: Mapping[str, tuple[str, ...]] = {
@@ -339,20 +305,18 @@ class ToolText(StrictEntry):
 
     example: ClassVar[str] = "{tool: calculator}"
 
-    tool: Literal["calculator", "search", "python"] = Field(
-        description="calculator: computes expressions. search: finds passages in a knowledge source. python: "
-        "calls a function of your own."
-    )
-    source: Name | None = Field(None, description="For search: the name of an entry of knowledge.")
-    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(3, description="For search: the number of passages per query.")
-    function: Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")] | None = Field(
-        None,
-        description="For python: package.module:function. It takes a text and returns a text. It runs only "
-        "with your permission (`cortexdsl trust`).",
-    )
-    seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = Field(
-        10.0, description="For python: how many seconds a call may take."
-    )
+    tool: Literal["calculator", "search", "python"]
+    """calculator: computes expressions. search: finds passages in a knowledge source. python: calls a function of your
+    own."""
+    source: Name | None = None
+    """For search: the name of an entry of knowledge."""
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = 3
+    """For search: the number of passages per query."""
+    function: Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")] | None = None
+    """For python: package.module:function. It takes a text and returns a text. It runs only with your permission
+    (`cortexdsl trust`)."""
+    seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = 10.0
+    """For python: how many seconds a call may take."""
 
     @model_validator(mode="after")
     def _fits_tool(self) -> Self:

@@ -16,19 +16,16 @@ Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
 class PriceText(StrictEntry):
     """What a model costs, in dollars per million tokens."""
 
-    input: Dollars = Field(description="The price of a prompt's tokens.")
-    output: Dollars = Field(description="The price of a reply's tokens.")
-    cached: Dollars | None = Field(
-        None, description="The price of tokens that the provider reads from its cache. Default: the same as `input`."
-    )
-    cache_write: Dollars | None = Field(
-        None, description="The price of tokens that the provider writes into its cache. Default: the same as `input`."
-    )
-    cache_write_1h: Dollars | None = Field(
-        None,
-        description="The price of tokens that the provider keeps in its cache for an hour. Default: the same as "
-        "`cache_write`.",
-    )
+    input: Dollars
+    """The price of a prompt's tokens."""
+    output: Dollars
+    """The price of a reply's tokens."""
+    cached: Dollars | None = None
+    """The price of tokens that the provider reads from its cache. Default: the same as `input`."""
+    cache_write: Dollars | None = None
+    """The price of tokens that the provider writes into its cache. Default: the same as `input`."""
+    cache_write_1h: Dollars | None = None
+    """The price of tokens that the provider keeps in its cache for an hour. Default: the same as `cache_write`."""
 
     def per_token(self) -> Price:
         """Return the price in dollars per token."""
@@ -85,17 +82,12 @@ class RateText(StrictEntry):
 
     example: ClassVar[str] = "{requests: 500/min, tokens: 200k/min}"
 
-    requests: RateLimitsText | None = Field(
-        None, description="The most requests, such as 500/min. Units are s, min, hour and day."
-    )
-    tokens: RateLimitsText | None = Field(
-        None, description="The most tokens of prompts and replies together, such as 200k/min."
-    )
-    per: Literal["key", "model"] = Field(
-        "key",
-        description="key: models with the same address and API key share the rate. model: this model has the "
-        "rate for itself.",
-    )
+    requests: RateLimitsText | None = None
+    """The most requests, such as 500/min. Units are s, min, hour and day."""
+    tokens: RateLimitsText | None = None
+    """The most tokens of prompts and replies together, such as 200k/min."""
+    per: Literal["key", "model"] = "key"
+    """key: models with the same address and API key share the rate. model: this model has the rate for itself."""
 
     @model_validator(mode="after")
     def _limits_something(self) -> Self:

@@ -35,7 +35,8 @@ ELSE = "else"
 class SayForm(StrictEntry):
     """`{say: FILE}`: the text of the template is the turn. No model is called."""
 
-    say: Template = Field(description="The template.")
+    say: Template
+    """The template."""
 
 
 class VariantsForm(StrictEntry):
@@ -43,9 +44,8 @@ class VariantsForm(StrictEntry):
 
     example: ClassVar[str] = "{variants: [one.j2, other.j2, third.j2]}"
 
-    variants: Annotated[tuple[Template, ...], Field(min_length=1)] = Field(
-        description="Templates. Each replicate uses one of them in all its debates."
-    )
+    variants: Annotated[tuple[Template, ...], Field(min_length=1)]
+    """Templates. Each replicate uses one of them in all its debates."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -74,13 +74,12 @@ class TurnFilterText(StrictEntry):
 
     example: ClassVar[str] = "{step: answer, last: all}"
 
-    step: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = Field(
-        (), description="A step or a list of steps. Default: all steps that give answers, summaries or comments."
-    )
-    last: Annotated[Literal["all"] | Setting | AtLeastOne, OneOf()] = Field(
-        1, description="How many of the last runs of these steps count: a number, or all."
-    )
-    where: TurnCondition | None = Field(None, description="Only turns for which this condition holds.")
+    step: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = ()
+    """A step or a list of steps. Default: all steps that give answers, summaries or comments."""
+    last: Annotated[Literal["all"] | Setting | AtLeastOne, OneOf()] = 1
+    """How many of the last runs of these steps count: a number, or all."""
+    where: TurnCondition | None = None
+    """Only turns for which this condition holds."""
 
 
 def turn_filter(written: Any) -> Any:
@@ -131,7 +130,8 @@ def _without_knowledge(material: dict[str, Any]) -> dict[str, Any]:
 class EdgeForm(StrictEntry):
     """`{edge: ROLE}`: one call about each heard agent of a role. Other heard agents are heard in every call."""
 
-    edge: Annotated[Name | Setting, OneOf()] = Field(description="The role whose agents the calls are about.")
+    edge: Annotated[Name | Setting, OneOf()]
+    """The role whose agents the calls are about."""
 
 
 class StepModelForm(StrictEntry):
@@ -139,18 +139,14 @@ class StepModelForm(StrictEntry):
 
     example: ClassVar[str] = "{temperature: 0.2}"
 
-    name: Annotated[Name | Setting, OneOf()] | None = Field(
-        None, description="The name of an entry of models. Default: each agent's own model."
-    )
-    temperature: Annotated[Annotated[Number, Field(ge=0, le=10)] | Setting, OneOf()] | None = Field(
-        None, description="The sampling temperature in this step."
-    )
-    top_p: Annotated[Annotated[Number, Field(gt=0, le=1)] | Setting, OneOf()] | None = Field(
-        None, description="The top_p in this step."
-    )
-    max_tokens: Annotated[Annotated[Whole, Field(ge=1, le=10_000_000)] | Setting, OneOf()] | None = Field(
-        None, description="The largest number of tokens of a reply in this step."
-    )
+    name: Annotated[Name | Setting, OneOf()] | None = None
+    """The name of an entry of models. Default: each agent's own model."""
+    temperature: Annotated[Annotated[Number, Field(ge=0, le=10)] | Setting, OneOf()] | None = None
+    """The sampling temperature in this step."""
+    top_p: Annotated[Annotated[Number, Field(gt=0, le=1)] | Setting, OneOf()] | None = None
+    """The top_p in this step."""
+    max_tokens: Annotated[Annotated[Whole, Field(ge=1, le=10_000_000)] | Setting, OneOf()] | None = None
+    """The largest number of tokens of a reply in this step."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -169,44 +165,43 @@ class StepText(StrictEntry):
         **{word: f"write model: {{{word}: ...}}" for word in ("temperature", "top_p", "max_tokens")},
     }
 
-    role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)] = Field(
-        description="The role whose agents speak."
-    )
-    prompt: PromptText = Field(description="The template of the prompt, or several templates.")
-    hears: HearsText = Field("nobody", description="Which agents each speaker hears.")
+    role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)]
+    """The role whose agents speak."""
+    prompt: PromptText
+    """The template of the prompt, or several templates."""
+    hears: HearsText = "nobody"
+    """Which agents each speaker hears."""
     shows: Annotated[
         tuple[Annotated[_Shown, OneOf()], ...],
         BeforeValidator(listed, json_schema_input_type=_Shown | tuple[_Shown, ...]),
         Field(min_length=1),
-    ] = Field(("last",), description="Which turns of the heard agents the prompt shows.")
-    memory: Annotated[Memory | Setting | TurnFilterText, OneOf()] = Field(
-        "none", description="Which of its own turns a speaker is shown."
-    )
+    ] = ("last",)
+    """Which turns of the heard agents the prompt shows."""
+    memory: Annotated[Memory | Setting | TurnFilterText, OneOf()] = "none"
+    """Which of its own turns a speaker is shown."""
     material: Annotated[dict[str, Plain], AfterValidator(_without_knowledge)] = Field(
-        default_factory=dict, alias="with", description="Further variables of the template."
+        default_factory=dict, alias="with"
     )
+    """Further variables of the template."""
     knowledge: Annotated[
         tuple[_Source, ...], BeforeValidator(listed, json_schema_input_type=_Source | tuple[_Source, ...])
-    ] = Field((), description="Entries of knowledge whose passages the step may use, as the variable `pool`.")
+    ] = ()
+    """Entries of knowledge whose passages the step may use, as the variable `pool`."""
     each: Annotated[
         Each | Setting | EdgeForm,
         OneOf(),
-    ] = Field(
-        "speaker",
-        description="What gets a separate call, such as each speaker, or each pair of heard agents.",
-    )
-    samples: Count = Field(1, description="How many independent replies each call gets.")
-    model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = Field(
-        None, description="The model of this step. Default: each agent's own model."
-    )
+    ] = "speaker"
+    """What gets a separate call, such as each speaker, or each pair of heard agents."""
+    samples: Count = 1
+    """How many independent replies each call gets."""
+    model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = None
+    """The model of this step. Default: each agent's own model."""
     reads: Annotated[
         tuple[Reads, ...],
         BeforeValidator(listed, json_schema_input_type=Reads | tuple[Reads, ...]),
         AfterValidator(_readable),
-    ] = Field(
-        ("answer",),
-        description="The content that is read from the reply. A list reads several things.",
-    )
+    ] = ("answer",)
+    """The content that is read from the reply. A list reads several things."""
 
     @property
     def variables(self) -> dict[str, Any]:

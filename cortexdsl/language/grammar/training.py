@@ -28,28 +28,26 @@ class OptimiserText(StrictEntry):
     example: ClassVar[str] = "{loss: dpo, rank: 256, rate: 5.0e-6}"
     hints: ClassVar[Mapping[str, str]] = {"learning_rate": "write rate: 5.0e-6", "lr": "write rate: 5.0e-6"}
 
-    loss: Loss = Field("dpo", description="The loss function.")
-    nll: Annotated[float, Field(ge=0, le=1_000, strict=True)] = Field(
-        1.0, description="The weight of the negative log-likelihood of the chosen replies."
-    )
-    beta: Annotated[float, Field(gt=0, le=1_000, strict=True)] = Field(
-        0.1, description="The weight of staying close to the untrained model."
-    )
-    rank: Annotated[Whole, Field(ge=1, le=4_096)] = Field(256, description="The rank of the adapter (LoRA).")
-    alpha: Annotated[float, Field(gt=0, le=65_536, strict=True)] | None = Field(
-        None, description="The adapter is scaled by alpha / rank. Default: rank."
-    )
-    rate: Annotated[float, Field(gt=0, le=1, strict=True)] = Field(5e-6, description="The learning rate.")
-    epochs: Annotated[float, Field(gt=0, le=10_000, strict=True)] = Field(
-        1.0, description="The number of passes over the pairs."
-    )
-    batch: Annotated[Whole, Field(ge=1, le=1_000_000)] = Field(8, description="The number of pairs per step.")
-    at_once: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = Field(
-        None, description="The number of pairs in memory at the same time. Default: all pairs of a step."
-    )
-    seed: Annotated[Whole, Field(ge=0, lt=2**31)] | None = Field(
-        None, description="The seed of the training. Default: the spec's."
-    )
+    loss: Loss = "dpo"
+    """The loss function."""
+    nll: Annotated[float, Field(ge=0, le=1_000, strict=True)] = 1.0
+    """The weight of the negative log-likelihood of the chosen replies."""
+    beta: Annotated[float, Field(gt=0, le=1_000, strict=True)] = 0.1
+    """The weight of staying close to the untrained model."""
+    rank: Annotated[Whole, Field(ge=1, le=4_096)] = 256
+    """The rank of the adapter (LoRA)."""
+    alpha: Annotated[float, Field(gt=0, le=65_536, strict=True)] | None = None
+    """The adapter is scaled by alpha / rank. Default: rank."""
+    rate: Annotated[float, Field(gt=0, le=1, strict=True)] = 5e-6
+    """The learning rate."""
+    epochs: Annotated[float, Field(gt=0, le=10_000, strict=True)] = 1.0
+    """The number of passes over the pairs."""
+    batch: Annotated[Whole, Field(ge=1, le=1_000_000)] = 8
+    """The number of pairs per step."""
+    at_once: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
+    """The number of pairs in memory at the same time. Default: all pairs of a step."""
+    seed: Annotated[Whole, Field(ge=0, lt=2**31)] | None = None
+    """The seed of the training. Default: the spec's."""
 
 
 class TrainText(StrictEntry):
@@ -66,34 +64,29 @@ class TrainText(StrictEntry):
         **dict.fromkeys(("size", "split"), "it goes under questions"),
     }
 
-    method: Name = Field(description="The method of this spec whose agents learn.")
-    roles: Annotated[tuple[Variable, ...], Field(min_length=1)] = Field(
-        ("critic", "actor"), description="The roles that learn, in this order."
-    )
-    questions: Annotated[DatasetText, AfterValidator(_to_learn_from)] = Field(
-        description="The questions to learn from: a dataset, or keys of the experiment's dataset that are changed, "
-        "such as split. None of them is a question of the experiment."
-    )
-    validation: Annotated[Whole, Field(ge=0, le=100_000_000)] = Field(
-        0, description="The number of further questions for validation."
-    )
-    samples: Annotated[Whole, Field(ge=1, le=10_000)] = Field(
-        5, description="How many times a debate is continued from a reply, to estimate the value of the reply."
-    )
-    threshold: Share = Field(0.2, description="The least difference of values between the two replies of a pair.")
-    repeats: Annotated[Whole, Field(ge=1, le=100)] = Field(
-        1, description="How many times all roles learn. ACC-Debate+ learns twice."
-    )
-    opening: Flag = Field(
-        True,
-        description="Whether guided replies are also made for the opening. false: only from round 1 on, as "
-        "Algorithm 1 says.",
-    )
-    guide: Template = Field("acc/guide.j2", description="The template of the prompt of a guided reply.")
-    weights: Place | None = Field(None, description="The folder with the model's weights, if a server runs the model.")
-    optimiser: OptimiserText = Field(
-        default_factory=lambda: OptimiserText.model_validate({}), description="How the roles learn from pairs."
-    )
+    method: Name
+    """The method of this spec whose agents learn."""
+    roles: Annotated[tuple[Variable, ...], Field(min_length=1)] = ("critic", "actor")
+    """The roles that learn, in this order."""
+    questions: Annotated[DatasetText, AfterValidator(_to_learn_from)]
+    """The questions to learn from: a dataset, or keys of the experiment's dataset that are changed, such as split. None
+    of them is a question of the experiment."""
+    validation: Annotated[Whole, Field(ge=0, le=100_000_000)] = 0
+    """The number of further questions for validation."""
+    samples: Annotated[Whole, Field(ge=1, le=10_000)] = 5
+    """How many times a debate is continued from a reply, to estimate the value of the reply."""
+    threshold: Share = 0.2
+    """The least difference of values between the two replies of a pair."""
+    repeats: Annotated[Whole, Field(ge=1, le=100)] = 1
+    """How many times all roles learn. ACC-Debate+ learns twice."""
+    opening: Flag = True
+    """Whether guided replies are also made for the opening. false: only from round 1 on, as Algorithm 1 says."""
+    guide: Template = "acc/guide.j2"
+    """The template of the prompt of a guided reply."""
+    weights: Place | None = None
+    """The folder with the model's weights, if a server runs the model."""
+    optimiser: OptimiserText = Field(default_factory=lambda: OptimiserText.model_validate({}))
+    """How the roles learn from pairs."""
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
