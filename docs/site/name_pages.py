@@ -69,7 +69,7 @@ def name_page() -> str:
     parts = [
         "# Names in expressions",
         "An [expression](../../language/expressions.md) may use these names. Where it stands decides "
-        "[which of them](../../language/expressions.md#expressions). Some names are in several tables, because they "
+        "[which of them](../../language/expressions.md#which-names-you-may-use). Some names are in several tables, because they "
         "describe several things.",
     ]
     for group in GROUPS:
