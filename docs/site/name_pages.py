@@ -68,9 +68,8 @@ def name_page() -> str:
     """Return the page of the names in expressions."""
     parts = [
         "# Names in expressions",
-        "An [expression](../../language/expressions.md) may use these names. Where it stands decides "
-        "[which of them](../../language/expressions.md#which-names-you-may-use). Some names are in several tables, because they "
-        "describe several things.",
+        "These are the names of [expressions](../../language/expressions.md). The place of an expression decides "
+        "[which it may use](../../language/expressions.md#which-names-you-may-use).",
     ]
     for group in GROUPS:
         rows = ((f"`{name}`", meaning) for name, meaning in group.meanings.items())
