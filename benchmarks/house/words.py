@@ -92,15 +92,16 @@ def main() -> None:
             for number, kind, words in matches_of(path):
                 print(f"{path}:{number}: {kind}: {words}")
         return
-    matches, words = Counter[str](), Counter[str]()
+    matches: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for path in files():
         parts = path.relative_to(ROOT).parts
         room = "/".join(parts[:2]) if len(parts) > 2 else parts[0]
         matches[room] += len(matches_of(path))
-        words[room] += sum(len(line.split()) for _, line in prose_of(path))
+        totals[room] += sum(len(line.split()) for _, line in prose_of(path))
     for room in sorted(matches, key=lambda room: -matches[room]):
-        print(f"{room:32} {matches[room]:5} {1000 * matches[room] / max(words[room], 1):6.1f} per 1,000 words")
-    print(f"{'all':32} {matches.total():5} {1000 * matches.total() / words.total():6.1f} per 1,000 words")
+        print(f"{room:32} {matches[room]:5} {1000 * matches[room] / max(totals[room], 1):6.1f} per 1,000 words")
+    print(f"{'all':32} {matches.total():5} {1000 * matches.total() / totals.total():6.1f} per 1,000 words")
 
 
 if __name__ == "__main__":

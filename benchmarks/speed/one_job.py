@@ -28,6 +28,7 @@ from pathlib import Path
 from cortexdsl.cli.verbs import parse
 from cortexdsl.jobs.debate import attend
 from cortexdsl.models.shared_state import SharedState
+from cortexdsl.plan.compiled import write_compiled
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 
@@ -37,6 +38,7 @@ ONE_JOB = """\
 from shlex import quote
 import sys
 from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.job_digests import debate_digest
 
 plan = compile_spec({spec!r})
 
@@ -85,6 +87,7 @@ def records_of(plan: Plan) -> list[tuple[str, str, str, str]]:
 def run_inside(spec: str) -> None:
     """Run every debate job of a spec in this process; a cell with `match` after the cell that limits its calls."""
     plan = compile_spec(spec)
+    write_compiled(plan)  # as the workflow does, so that no job compiles the spec again
 
     def job(dataset: str, cell: str, shard: str, out: str) -> list[str]:
         where = ["--dataset", dataset, "--cell", cell, "--shard", shard, "--out", out]
@@ -96,7 +99,7 @@ def run_inside(spec: str) -> None:
     async def run() -> None:
         async with SharedState() as shared:
             for is_matched in (False, True):
-                jobs = [parse(arguments, lambda *_: plan) for arguments in stage(is_matched=is_matched)]
+                jobs = [parse(arguments) for arguments in stage(is_matched=is_matched)]
                 await asyncio.gather(*(attend(each, shared) for each in jobs))
 
     asyncio.run(run())

@@ -28,7 +28,6 @@ from cortexdsl.cli.main import main as cortexdsl
 from cortexdsl.core import Call, Model
 from cortexdsl.jobs.serve import start_servers, stop_servers
 from cortexdsl.models.transports.direct import body_of
-from cortexdsl.models.transports.interface import wire_seed
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.warnings import models_of
@@ -69,7 +68,7 @@ def bodies(plan: Plan) -> list[dict[str, Any]]:
     for path in Path(plan.layout.root, "calls").rglob("*.jsonl"):
         for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
             call = Call(models[line["model"]], tuple(line["messages"]), line["seed"])
-            found.append(body_of(call, wire_seed(call.seed)))
+            found.append(body_of(call))
     return found
 
 

@@ -2,9 +2,10 @@
 
 A stub server of its own (64 slots, each taken for the latency) counts what it is asked, and from when to when. Cases:
 one cell of 100 questions, 5 agents and 5 rounds; a grid of 24 cells over 50 questions. Beside litellm's runs stand the
-same calls by bare litellm, 64 in flight in one process. Run from the repository: PYTHONPATH=. python
-benchmarks/speed/throughput.py
-[--case one grid] [--way direct litellm] [--cores 1 2 4] [--latency 0.2]
+same calls by bare litellm, 64 in flight in one process. With `--apart` each case is run a second time with asking apart
+from computing: one process asks for all cells and keeps the call logs alone, and the jobs replay them. Run from the
+repository: PYTHONPATH=. python benchmarks/speed/throughput.py
+[--case one grid] [--way direct litellm] [--cores 1 2 4] [--latency 0.2] [--apart]
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
+import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,8 +89,8 @@ def stats(server: ChatServer) -> dict[str, Any]:
         return dict(json.load(answer))
 
 
-def run(folder: Path, base: str, way: str, case: str, cores: int, more: list[str]) -> float:
-    """Run a case's debates under Snakemake; return the wall seconds."""
+def run(folder: Path, base: str, way: str, case: str, cores: int, more: list[str], *, apart: bool) -> list[float]:
+    """Run a case's debates under Snakemake; return the wall seconds: of all, and of asking where it is apart."""
     size, rounds, grid = CASES[case]
     (folder / "specs").mkdir(parents=True)
     name = {"direct": "direct", "litellm": "openai"}[way]
@@ -99,11 +102,17 @@ def run(folder: Path, base: str, way: str, case: str, cores: int, more: list[str
     os.chdir(here)
     snakefile = str(REPOSITORY / "Snakefile")
     command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--cores", str(cores), *targets, *more]
+    inside = [sys.executable, str(Path(__file__).with_name("one_job.py")), "--spec", "specs/bench.yaml", "--inside"]
     begun = time.perf_counter()
     with (folder / "said.txt").open("w") as said:
-        subprocess.run(command, cwd=folder, env={**os.environ, "STUB_URL": base}, stdout=said, stderr=said,
-                       check=True)  # fmt: skip
-    return time.perf_counter() - begun
+        start = partial(subprocess.run, cwd=folder, stdout=said, stderr=said, check=True)
+        environment = {**os.environ, "STUB_URL": base, "PYTHONPATH": str(REPOSITORY)}
+        if apart:
+            start(inside, env=environment)
+            shutil.rmtree(folder / "results" / "bench" / "debates")
+        asked = time.perf_counter() - begun
+        start(command, env=environment)
+    return [time.perf_counter() - begun, *([asked] if apart else [])]
 
 
 async def bare(folder: Path, base: str) -> None:
@@ -126,19 +135,23 @@ def main() -> None:
     parser.add_argument("--way", nargs="+", default=["direct", "litellm"], choices=["direct", "litellm"])
     parser.add_argument("--cores", nargs="+", type=int, default=[1, 2, 4])
     parser.add_argument("--latency", type=float, default=0.2, help="seconds that the server takes")
+    parser.add_argument("--apart", action="store_true", help="once more with asking apart from computing")
     parser.add_argument("more", nargs="*", help="handed on to Snakemake: --config worker=false")
     args = parser.parse_args()
     print(f"{SLOTS} slots, {args.latency} s a call; seconds, and times the limit\n")
-    print("| case | way | cores | calls | twice | limit | busy | of limit | wall | of limit | bare litellm | of bare |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| case | way | cores | calls | twice | limit | busy | of limit | wall | of limit | asking ", end="")
+    print("| bare litellm | of bare |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     with serving(partial(answering, args.latency)) as server, tempfile.TemporaryDirectory() as name:
-        for case, way, cores in [(c, w, n) for c in args.case for w in args.way for n in args.cores]:
-            folder = Path(name) / f"{case}-{way}-{cores}"
-            wall = run(folder, server.base, way, case, cores, args.more)
+        separations = (False, True) if args.apart else (False,)
+        for case, way, cores, apart in itertools.product(args.case, args.way, args.cores, separations):
+            folder = Path(name) / f"{case}-{way}-{cores}-{apart}"
+            wall, *asking = run(folder, server.base, way, case, cores, args.more, apart=apart)
             seen = stats(server)
             limit, busy = seen["calls"] / SLOTS * args.latency, seen["ended"] - seen["began"]
             row = [case, way, cores, seen["calls"], seen["calls"] - seen["bodies"], f"{limit:.1f}",
-                   f"{busy:.1f}", f"{busy / limit:.2f}", f"{wall:.1f}", f"{wall / limit:.2f}"]  # fmt: skip
+                   f"{busy:.1f}", f"{busy / limit:.2f}", f"{wall:.1f}", f"{wall / limit:.2f}",
+                   f"{asking[0]:.1f}" if asking else ""]  # fmt: skip
             if way == "litellm":
                 asyncio.run(bare(folder, server.base))
                 again = stats(server)

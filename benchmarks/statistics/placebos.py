@@ -167,7 +167,7 @@ class World:
 
 
 AGENTS = tuple(Agent(name, Model("simulated", "simulated/speaker")) for name in NAMES)
-REVISE = Step("revise", "debater", "revise", hears=Everyone(), own="latest")
+REVISE = Step("revise", "debater", "revise", hears=Everyone(), memory="last")
 FULL = Method(
     "simulated", {"debater": AGENTS}, {"answer": Step("answer", "debater", "answer"), "revise": REVISE},
     ("answer", "revise"), Decide("majority"),
