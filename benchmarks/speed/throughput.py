@@ -1,11 +1,12 @@
 """How near a run comes to its server: busy time and wall time over calls / slots x latency, by cores and way.
 
 A stub server of its own (64 slots, each taken for the latency) counts what it is asked, and from when to when. Cases:
-one cell of 100 questions, 5 agents and 5 rounds; a grid of 24 cells over 50 questions. Beside litellm's runs stand the
+one cell of 100 questions, 5 agents and 5 rounds; a grid of 24 cells over 50 questions; 500 shards of one question; one
+cell of 1,000 questions at 1,000 slots. Beside litellm's runs stand the
 same calls by bare litellm, 64 in flight in one process. With `--apart` each case is run a second time with asking apart
 from computing: one process asks for all cells and keeps the call logs alone, and the jobs replay them. Run from the
 repository: PYTHONPATH=. python benchmarks/speed/throughput.py
-[--case one grid] [--way direct litellm] [--cores 1 2 4] [--latency 0.2] [--apart]
+[--case one grid shards slots] [--way direct litellm] [--cores 1 2 4] [--latency 0.2] [--apart]
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,14 +36,13 @@ from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.job_files import debate_files
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SLOTS = 64
 SPEC = """\
 seed: 1
 dataset: {{name: arithmetic, size: {size}}}
 models: {{m: {{model: {way}/m, api_base: env:STUB_URL, parameters: 1.0e9, tokens: 1.0e12}}}}
 agents: [{agents}]
 methods: {{sparse: {{protocol: cortexdebate, rounds: {rounds}}}}}
-limits: {{connections: 64}}
+limits: {{connections: {slots}}}
 """
 GRID = """\
 grid:
@@ -51,11 +52,28 @@ grid:
     participation: [spoken, heard]
 """
 AGENTS = ", ".join(f"{{name: {name}, model: m}}" for name in "abcde")
-CASES = {"one": (100, 5, ""), "grid": (50, 3, GRID)}
 
 
-def answering(latency: float) -> list[web.RouteDef]:
-    slots = asyncio.Semaphore(SLOTS)
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Questions, rounds, the rest of the spec, and the slots of the server."""
+
+    size: int
+    rounds: int
+    rest: str = ""
+    slots: int = 64
+
+
+CASES = {
+    "one": Case(100, 5),
+    "grid": Case(50, 3, GRID),
+    "shards": Case(500, 1, "shard_size: 1\n"),
+    "slots": Case(1000, 2, slots=1000),
+}
+
+
+def answering(latency: float, at_once: int) -> list[web.RouteDef]:
+    slots = asyncio.Semaphore(at_once)
     seen: dict[str, Any] = {}
 
     def forget() -> None:
@@ -91,10 +109,11 @@ def stats(server: ChatServer) -> dict[str, Any]:
 
 def run(folder: Path, base: str, way: str, case: str, cores: int, more: list[str], *, apart: bool) -> list[float]:
     """Run a case's debates under Snakemake; return the wall seconds: of all, and of asking where it is apart."""
-    size, rounds, grid = CASES[case]
+    made = CASES[case]
     (folder / "specs").mkdir(parents=True)
     name = {"direct": "direct", "litellm": "openai"}[way]
-    (folder / "specs" / "bench.yaml").write_text(SPEC.format(size=size, rounds=rounds, way=name, agents=AGENTS) + grid)
+    spec = SPEC.format(size=made.size, rounds=made.rounds, way=name, agents=AGENTS, slots=made.slots) + made.rest
+    (folder / "specs" / "bench.yaml").write_text(spec, encoding="utf-8")
     here = Path.cwd()
     os.chdir(folder)
     plan = compile_spec("bench")
@@ -115,9 +134,9 @@ def run(folder: Path, base: str, way: str, case: str, cores: int, more: list[str
     return [time.perf_counter() - begun, *([asked] if apart else [])]
 
 
-async def bare(folder: Path, base: str) -> None:
+async def bare(folder: Path, base: str, slots: int) -> None:
     """Ask by bare litellm what a run has asked."""
-    litellm, gate = load(), asyncio.Semaphore(SLOTS)
+    litellm, gate = load(), asyncio.Semaphore(slots)
     logs = sorted((folder / "results" / "bench" / "calls").rglob("*.jsonl"))
     calls = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
 
@@ -131,29 +150,30 @@ async def bare(folder: Path, base: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--case", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--case", nargs="+", default=["one", "grid"], choices=list(CASES))
     parser.add_argument("--way", nargs="+", default=["direct", "litellm"], choices=["direct", "litellm"])
     parser.add_argument("--cores", nargs="+", type=int, default=[1, 2, 4])
     parser.add_argument("--latency", type=float, default=0.2, help="seconds that the server takes")
     parser.add_argument("--apart", action="store_true", help="once more with asking apart from computing")
     parser.add_argument("more", nargs="*", help="handed on to Snakemake: --config worker=false")
     args = parser.parse_args()
-    print(f"{SLOTS} slots, {args.latency} s a call; seconds, and times the limit\n")
+    print(f"{args.latency} s a call; seconds, and times the limit\n")
     print("| case | way | cores | calls | twice | limit | busy | of limit | wall | of limit | asking ", end="")
     print("| bare litellm | of bare |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
-    with serving(partial(answering, args.latency)) as server, tempfile.TemporaryDirectory() as name:
-        separations = (False, True) if args.apart else (False,)
-        for case, way, cores, apart in itertools.product(args.case, args.way, args.cores, separations):
-            folder = Path(name) / f"{case}-{way}-{cores}-{apart}"
+    separations = (False, True) if args.apart else (False,)
+    for case, way, cores, apart in itertools.product(args.case, args.way, args.cores, separations):
+        slots = CASES[case].slots
+        with serving(partial(answering, args.latency, slots)) as server, tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
             wall, *asking = run(folder, server.base, way, case, cores, args.more, apart=apart)
             seen = stats(server)
-            limit, busy = seen["calls"] / SLOTS * args.latency, seen["ended"] - seen["began"]
+            limit, busy = seen["calls"] / slots * args.latency, seen["ended"] - seen["began"]
             row = [case, way, cores, seen["calls"], seen["calls"] - seen["bodies"], f"{limit:.1f}",
                    f"{busy:.1f}", f"{busy / limit:.2f}", f"{wall:.1f}", f"{wall / limit:.2f}",
                    f"{asking[0]:.1f}" if asking else ""]  # fmt: skip
             if way == "litellm":
-                asyncio.run(bare(folder, server.base))
+                asyncio.run(bare(folder, server.base, slots))
                 again = stats(server)
                 alone = again["ended"] - again["began"]
                 row += [f"{alone:.1f}", f"{busy / alone:.2f}"]
