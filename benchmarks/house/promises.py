@@ -31,7 +31,7 @@ from mutation.copies import ROOT, copy_of
 PAGE = ROOT / "docs/benchmarks/mutants-promises.md"
 FILES, LOG, INDEX = "files.py", "models/call_log/append_log.py", "models/call_log/index.py"
 FOLDER, CLIENT, SPENDING = "models/call_log/folder.py", "models/client.py", "models/spending.py"
-BUDGET, LEDGER, JOURNAL = "models/budget.py", "plan/persistence/ledger.py", "plan/persistence/journal.py"
+BUDGET, RECORDING, JOURNAL = "models/budget.py", "plan/persistence/recording.py", "plan/persistence/journal.py"
 VERIFICATION, DAMAGE = "plan/persistence/verification.py", "plan/jobs/damaged_outputs.py"
 SECONDS = 1800
 """Of the clock for one test."""
@@ -146,7 +146,7 @@ MUTANTS = (
     ),
     Mutant(
         "10 the ledger is replaced before it is on disk",
-        LEDGER,
+        RECORDING,
         'json.dumps(record).encode() + b"\\n"))',
         'json.dumps(record).encode() + b"\\n"), durable=False)',
     ),
@@ -201,7 +201,7 @@ MUTANTS = (
     Mutant(
         "26 a table without a digest is accepted",
         VERIFICATION,
-        "if journal.ledger.manifest_seal and is_sealed(path)",
+        "if journal.manifest_seal and is_sealed(path)",
         "if False and is_sealed(path)",
         "manifest_removed",
     ),
@@ -348,7 +348,7 @@ MUTANTS = (
     ),
     Mutant(
         "27 the chain of the ledger is not followed",
-        LEDGER,
+        JOURNAL,
         'if record.get("before", "") != seal:',
         "if not record:",
         "a_line",

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from cortexdsl.checksums import with_checksum
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.journal import read_journal, record_files, refresh_manifest, seal_manifest
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.recording import record_files, refresh_manifest, seal_manifest
 
 
 def main() -> None:

@@ -20,11 +20,16 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import changes
 from cortexdsl.plan.persistence.history import find_twins, spec_changes
-from cortexdsl.plan.persistence.journal import Journal, read_journal
-from cortexdsl.plan.persistence.ledger import Ledger, LedgerEntry
+from cortexdsl.plan.persistence.journal import Journal, LedgerEntry, read_journal
 from cortexdsl.plan.persistence.store import plan_or_empty
 from cortexdsl.plan.persistence.verification import check_files, edited_files, versions_in_words
-from cortexdsl.report.phrasing.ledger import change_of, changes_in_words, declaration_in_words, twin_in_words
+from cortexdsl.report.phrasing.ledger import (
+    change_of,
+    changes_in_words,
+    declaration_in_words,
+    families_in_words,
+    twin_in_words,
+)
 from cortexdsl.text_layout import wrapped
 
 if TYPE_CHECKING:
@@ -82,66 +87,64 @@ def run_ledger(args: argparse.Namespace) -> int:
     """Run the verb; the exit status is 1 if the chain is broken, a table was edited or a seal is not in the ledger."""
     layout = Layout(args.results.as_posix())
     journal = read_journal(layout)
-    ledger = journal.ledger
-    if not ledger.entries and not ledger.faults:
+    if not journal.is_kept:
         raise InputError(f"{layout.ledger}: there is no ledger; `cortexdsl plan SPEC --declare` or a run writes it")
     if args.verify is not None:
-        return _verify(ledger, args.verify.strip().lower())
+        return _verify(journal, args.verify.strip().lower())
     edited = (f"{layout.root}/{path} was edited after it was written" for path in edited_files(journal))
     problems = [*journal.faults, *edited]
     lines = [f"{layout.root}: what was declared, run and changed", ""]
-    for number, entry in enumerate((one for one in ledger.entries if one.kind != "manifest"), 1):
-        lines += [f"{number}. {entry.at}", *_indented(_entry(entry, ledger))]
+    for number, entry in enumerate((one for one in journal.entries if one.kind != "manifest"), 1):
+        lines += [f"{number}. {entry.at}", *_indented(_entry(entry, journal))]
     lines += [
         "",
         *_indented(_remarks(args.results, journal)),
-        *_indented(_checked(ledger, problems, len(journal.files))),
-        *_publish(ledger, args.results),
+        *_indented(_checked(journal, problems, len(journal.files))),
+        *_publish(journal, args.results),
     ]
     print("\n".join(lines))
     return 1 if problems else 0
 
 
-def _entry(entry: LedgerEntry, ledger: Ledger) -> Iterator[str]:
+def _entry(entry: LedgerEntry, journal: Journal) -> Iterator[str]:
     """Yield an entry in sentences."""
     if entry.kind == "verdicts":
         yield f"verdicts with seed {entry.seed}, {'; '.join(entry.said)}:"
         yield from (f"  {line['verdict']}: {line['claim']}" for line in entry.verdicts)
     elif entry.kind != "declared":
         yield "; ".join(entry.said)
-    elif entry == ledger.declarations[0]:
+    elif entry == journal.declarations[0]:
         yield f"{'; '.join(entry.said)}: {declaration_in_words(entry.declaration)}"
         yield from (f"  {claim}" for claim in entry.declaration["claims"])
-        for name, family in entry.declaration["families"].items():
-            yield f"  family {name}: {', '.join(family['compare'])} against {family['to']} ({family['correction']})"
+        yield from (f"  family {family}" for family in families_in_words(entry.declaration))
     else:
         when = "after the first call" if entry.after_calls else "before the first call"
-        yield f"changed {when}: {change_of(entry, ledger)}"
+        yield f"changed {when}: {change_of(entry, journal)}"
 
 
 def _remarks(folder: Path, journal: Journal) -> Iterator[str]:
     """Yield changes of the spec since the run, and experiments with the same claims under other names."""
-    plan, ledger = plan_or_empty(journal.layout), journal.ledger
-    if differs := spec_changes(ledger.now, plan):
+    plan = plan_or_empty(journal.layout)
+    if differs := spec_changes(journal.now, plan):
         changed = changes_in_words(differs)
         yield f"The spec, or something that it uses, has changed since: {changed}. Run it: cortexdsl run {plan['spec']}"
-    yield from map(twin_in_words, find_twins(folder, ledger))
+    yield from map(twin_in_words, find_twins(folder, journal))
     yield from filter(None, [versions_in_words(journal)])
 
 
-def _checked(ledger: Ledger, problems: Sequence[str], files: int) -> Iterator[str]:
+def _checked(journal: Journal, problems: Sequence[str], files: int) -> Iterator[str]:
     if problems:
         yield from (f"NOT IN ORDER: {problem}" for problem in problems)
         return
-    entries = counted(len(ledger.entries), "entry", "entries")
+    entries = counted(len(journal.entries), "entry", "entries")
     unchanged = ", and the tables are as they were written" if files else ""
     more = f" Check all {counted(files, 'file')}: cortexdsl verify." if files else ""
     yield f"The chain is whole ({entries}){unchanged}.{more}"
 
 
-def _publish(ledger: Ledger, folder: Path) -> Iterator[str]:
+def _publish(journal: Journal, folder: Path) -> Iterator[str]:
     """Yield the first seal, as text to publish before the run."""
-    first = ledger.first
+    first = journal.first
     if first is None:
         return
     yield ""
@@ -153,19 +156,19 @@ def _publish(ledger: Ledger, folder: Path) -> Iterator[str]:
     yield f"    verify      cortexdsl ledger {_name(folder)} --verify {first.seal}"
 
 
-def _verify(ledger: Ledger, seal: str) -> int:
+def _verify(journal: Journal, seal: str) -> int:
     """Print whether a published seal is in the chain, and what changed after its entry."""
-    entry = next((one for one in ledger.entries if one.seal == seal), None)
+    entry = next((one for one in journal.entries if one.seal == seal), None)
     if entry is None:
         print(REWRITTEN)
         return 1
     print(f"The ledger holds the entry of this seal, and its chain continues from there ({entry.at}).")
-    if entry.kind == "declared" and ledger.now is not None:
-        differs = changes(entry.declaration, ledger.now)
+    if entry.kind == "declared" and journal.now is not None:
+        differs = changes(entry.declaration, journal.now)
         print(f"Changed since: {changes_in_words(differs)}." if differs else "What it declares has not changed since.")
-    for fault in ledger.faults:
+    for fault in journal.chain_faults:
         print(f"NOT IN ORDER: {fault}")
-    return 1 if ledger.faults else 0
+    return 1 if journal.chain_faults else 0
 
 
 def _indented(sentences: Iterator[str]) -> Iterator[str]:

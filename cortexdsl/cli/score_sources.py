@@ -109,11 +109,10 @@ def declared_claims(found: ScoreSources, claims: Sequence[str]) -> list[str] | N
     if found.own is None:
         return [] if found.has_logs else None
     journal = read_journal(Layout(found.own.parent.as_posix()))
-    ledger = journal.ledger
-    if not ledger.entries and not ledger.faults:
+    if not journal.is_kept:
         return None
-    is_unsure = journal.faults or binding_changes(ledger.since)
-    return [] if is_unsure else [claim for claim in claims if one_line(claim) in ledger.claims]
+    is_unsure = journal.faults or binding_changes(journal.since)
+    return [] if is_unsure else [claim for claim in claims if one_line(claim) in journal.claims]
 
 
 def _is_log(path: Path) -> bool:
@@ -142,7 +141,7 @@ def _table(path: Path, cluster: str | None) -> ScoreTable:
         table = score_table(frame.assign(cluster=frame[cluster]), str(path))
     layout = Layout(path.parent.as_posix())
     plan = plan_or_empty(layout) if path == Path(layout.table("scores")) else {}
-    now = read_journal(layout).ledger.now if plan else None
+    now = read_journal(layout).now if plan else None
     if now is None or plan_changes(now, plan):
         return table  # another plan may have other limits
     return replace(table, most=most_in(plan), fixed=fixed_in(plan))

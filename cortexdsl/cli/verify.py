@@ -14,7 +14,7 @@ from cortexdsl.jobs.arguments import add_results
 from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.ledger import is_experiment
+from cortexdsl.plan.persistence.journal import is_experiment
 from cortexdsl.plan.persistence.store import spec_of
 from cortexdsl.plan.persistence.verification import Difference, Verification, verify_results
 from cortexdsl.text_layout import wrapped

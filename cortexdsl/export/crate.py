@@ -31,7 +31,6 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.history import spec_changes
 from cortexdsl.plan.persistence.journal import read_journal
-from cortexdsl.plan.persistence.ledger import read_ledger
 from cortexdsl.plan.persistence.run_record import early_end
 from cortexdsl.plan.persistence.store import read_plan, spec_of
 from cortexdsl.plan.persistence.verification import OWN, is_recorded, verify_results
@@ -88,8 +87,7 @@ def _check(layout: Layout) -> None:
     command = f"cortexdsl run {spec_of(layout)}"
     if end := early_end(layout):
         raise InputError(f"{layout.root}: {end.why}, so the results are not complete\n    finish them: {command}")
-    declared = read_ledger(layout).now
-    if edits := spec_changes(declared, read_plan(Path(layout.plan))):
+    if edits := spec_changes(read_journal(layout).now, read_plan(Path(layout.plan))):
         raise InputError(
             f"{layout.root}: the spec is not the one that ran: {'; '.join(edits)}\n"
             f"    restore it, or run the edited one: {command}"

@@ -11,7 +11,7 @@ from cortexdsl.metrics.scores import Row, write_rows
 from cortexdsl.metrics.tables import agreement_rows
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import judgement_files
-from cortexdsl.plan.persistence.journal import record_files, seal_manifest
+from cortexdsl.plan.persistence.recording import record_files, seal_manifest
 from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
 
 EXACT = "em"

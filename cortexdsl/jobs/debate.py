@@ -56,8 +56,7 @@ from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.programs import check_sandbox
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
-from cortexdsl.plan.persistence.journal import record_files
-from cortexdsl.plan.persistence.ledger import declare
+from cortexdsl.plan.persistence.recording import declare, record_files
 from cortexdsl.plan.training import serve_adapters, with_trained
 from cortexdsl.records import Header, Record, read_debates, write_debates
 from cortexdsl.records.unread import unread_by_step, unread_to_json

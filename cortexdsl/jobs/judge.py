@@ -24,7 +24,7 @@ from cortexdsl.plan.job_digests import judge_digest
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.parts import Judging
-from cortexdsl.plan.persistence.journal import record_files
+from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_debates
 from cortexdsl.tasks.judging import Answered, Judgement, Rendering, judge_call, judgement_lines, read_judgement

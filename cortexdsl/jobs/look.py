@@ -25,8 +25,8 @@ from cortexdsl.metrics.view import grade_together
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import most_of_question
 from cortexdsl.plan.job_files import batch_files
-from cortexdsl.plan.persistence.journal import record_files
-from cortexdsl.plan.persistence.ledger import read_ledger
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import LOOK_VERSION, batches_by_cell, live_in
 from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.records import read_debates
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         frame.assign(**{ASKED_COLUMN: [questions_asked[key] for key in keys]}), plan.layout.look_scores("*")
     )
     table = table.with_most(most_of_question(plan))
-    declared, stopping = read_ledger(plan.layout).claims, plan.stopping
+    declared, stopping = read_journal(plan.layout).claims, plan.stopping
     rule: dict[str, Any] = {
         "planned": {dataset: len(ids) for dataset, ids in plan.question_ids().items()},
         "alpha": stopping.alpha,

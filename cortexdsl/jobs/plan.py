@@ -14,8 +14,7 @@ from cortexdsl.language.spec import load_spec
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.declaration import declaration_of
-from cortexdsl.plan.persistence.journal import record_files
-from cortexdsl.plan.persistence.ledger import declare
+from cortexdsl.plan.persistence.recording import declare, record_files
 from cortexdsl.plan.shards import write_cut
 
 if TYPE_CHECKING:

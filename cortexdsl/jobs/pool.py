@@ -20,7 +20,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import pool_digest
 from cortexdsl.plan.jobs.consent import check_consent
-from cortexdsl.plan.persistence.journal import record_files
+from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.tasks.retrieval.pools import build_pool
 from cortexdsl.tasks.retrieval.sources import KnowledgeEntry, entry_of, open_sources
 

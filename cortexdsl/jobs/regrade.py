@@ -19,7 +19,7 @@ from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.programs import with_programs
-from cortexdsl.plan.persistence.journal import record_files
+from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.symlinks import opened_results
 

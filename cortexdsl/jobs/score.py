@@ -26,7 +26,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.layout import PARTS
 from cortexdsl.plan.parts import JUDGED
-from cortexdsl.plan.persistence.journal import record_files
+from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_debates
 from cortexdsl.stats.tables.score_table import ASKED_COLUMN

@@ -30,8 +30,8 @@ from cortexdsl.jobs.look import anytime_verdicts
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, binding_changes
-from cortexdsl.plan.persistence.journal import read_journal, record_files, seal_manifest
-from cortexdsl.plan.persistence.ledger import Ledger, read_ledger, record_damage, record_verdicts
+from cortexdsl.plan.persistence.journal import Journal, read_journal
+from cortexdsl.plan.persistence.recording import record_damage, record_files, record_verdicts, seal_manifest
 from cortexdsl.plan.persistence.store import families_of, fixed_in, most_in, read_plan, spec_of
 from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table
@@ -46,7 +46,7 @@ COLUMNS = ("declared", "changed", "runs", "ledger")
 BEFORE, AFTER, NEVER = "before the first call", "after the first call", "nothing was declared before the first call"
 
 
-def with_history(verdicts: pd.DataFrame, ledger: Ledger, arms: Sequence[CellNames]) -> pd.DataFrame:
+def with_history(verdicts: pd.DataFrame, journal: Journal, arms: Sequence[CellNames]) -> pd.DataFrame:
     """Add columns to hypotheses.csv: the history of each claim in the ledger.
 
     Returns
@@ -57,41 +57,41 @@ def with_history(verdicts: pd.DataFrame, ledger: Ledger, arms: Sequence[CellName
         entry with the verdicts). A verdict is also exploratory if `changed` names more than the seed, or if the ledger
         is faulty. All are empty for tables without a ledger, such as those of other programs.
     """
-    if not ledger.entries and not ledger.faults:
+    if not journal.is_kept:
         return verdicts.assign(**dict.fromkeys(COLUMNS, ""))
     when, changed, is_bound, runs = [], [], [], []
     for claim in verdicts["claim"]:
-        bound = binding_changes(ledger.since, design_of(parse_claim(claim), arms).all_cells)
-        when.append(_when(claim, ledger))
-        changed.append("; ".join([change for change in ledger.since if change.startswith(f"{SEED}:")] + bound))
-        is_bound.append(bool(bound or ledger.faults))
-        judged = ledger.verdicts_on(claim)
+        bound = binding_changes(journal.since, design_of(parse_claim(claim), arms).all_cells)
+        when.append(_when(claim, journal))
+        changed.append("; ".join([change for change in journal.since if change.startswith(f"{SEED}:")] + bound))
+        is_bound.append(bool(bound or journal.chain_faults))
+        judged = journal.verdicts_on(claim)
         runs.append(_runs(judged))
     return verdicts.assign(
         exploratory=verdicts["exploratory"].to_numpy(dtype=bool) | pd.Series(is_bound, dtype=bool).to_numpy(),
         declared=when,
         changed=changed,
         runs=runs,
-        ledger=ledger.verdict_seal,
+        ledger=journal.verdict_seal,
     )
 
 
-def families_with_history(compared: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
+def families_with_history(compared: pd.DataFrame, journal: Journal) -> pd.DataFrame:
     """Add the column `exploratory` to comparisons.csv: whether a comparison was not declared in its present form.
 
     A comparison is declared if its family and its metric were declared before the first call, its family is unchanged,
     and so is everything that its p depends on (its cells, error, correction, questions, replicates). The column is
     empty for tables without a ledger.
     """
-    if not ledger.entries and not ledger.faults:
+    if not journal.is_kept:
         return compared.assign(exploratory="")
-    before, now = ledger.before, ledger.now
-    if before is None or now is None or ledger.faults:
+    before, now = journal.before, journal.now
+    if before is None or now is None or journal.chain_faults:
         return compared.assign(exploratory=True)
     unchanged = [name for name, family in before["families"].items() if now["families"].get(name) == family]
     declared = compared["family"].isin(unchanged) & compared["metric"].isin(before["metrics"])
     pairs = zip(compared["cell"], compared["reference"], strict=True)
-    bound = [bool(binding_changes(ledger.since, pair)) for pair in pairs]
+    bound = [bool(binding_changes(journal.since, pair)) for pair in pairs]
     return compared.assign(exploratory=~declared | pd.Series(bound, dtype=bool, index=compared.index))
 
 
@@ -101,12 +101,12 @@ def _runs(judged: Sequence[tuple[int, int | None, str]]) -> str:
     return f"{len(judged)}: {named}" if judged else "0"
 
 
-def _when(claim: str, ledger: Ledger) -> str:
-    if ledger.faults:
-        return "; ".join(ledger.faults)
-    if ledger.before is None:
+def _when(claim: str, journal: Journal) -> str:
+    if journal.chain_faults:
+        return "; ".join(journal.chain_faults)
+    if journal.before is None:
         return NEVER
-    return BEFORE if one_line(claim) in ledger.claims else AFTER
+    return BEFORE if one_line(claim) in journal.claims else AFTER
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -171,14 +171,14 @@ def _write_comparisons(layout: Layout, plan: Mapping[str, Any], scores: ScoreTab
     comparisons = compare_families(scores, families, metrics, seed, arms)
     if plan.get("stopping"):
         comparisons["test"] = comparisons["test"].map(_fixed_sample)
-    families_with_history(comparisons, read_ledger(layout)).to_csv(layout.comparisons, index=False)
+    families_with_history(comparisons, read_journal(layout)).to_csv(layout.comparisons, index=False)
     missing_bounds(scores, families, metrics, seed, arms, alpha=alpha).to_csv(layout.bounds, index=False)
 
 
 def _write_claims(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[CellNames]) -> None:
     """Test the claims, record the verdicts in the ledger, and write them with their history."""
-    claims, seed, stopping, history = plan["hypotheses"], plan["seed"], plan.get("stopping"), read_ledger(layout)
-    declared = history.claims if history.entries or history.faults else claims  # without a ledger: declared
+    claims, seed, stopping, history = plan["hypotheses"], plan["seed"], plan.get("stopping"), read_journal(layout)
+    declared = history.claims if history.is_kept else claims  # without a ledger: declared
     correction, alpha = plan["analysis"].get("correction", "holm"), plan["analysis"].get("alpha", 0.05)
     if any(needs_answers(parse_claim(claim)) for claim in claims):
         answers = answers_for(Path(layout.table("scores")))

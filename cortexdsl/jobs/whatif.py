@@ -39,8 +39,7 @@ from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.parts import JUDGED, Whatif
 from cortexdsl.plan.persistence.declaration import declaration_of
-from cortexdsl.plan.persistence.journal import record_files, seal_manifest
-from cortexdsl.plan.persistence.ledger import declare
+from cortexdsl.plan.persistence.recording import declare, record_files, seal_manifest
 from cortexdsl.plan.persistence.store import batches_of, read_plan
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.plan.whatif import whatif_of, whatif_slug

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from cortexdsl.files import write_text
 from cortexdsl.metrics.axis_effects import AxisLevel
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.journal import record_pages
+from cortexdsl.plan.persistence.recording import record_pages
 from cortexdsl.plan.persistence.run_record import keep_complete
 from cortexdsl.report.data import ReportData, read_data
 from cortexdsl.report.figures.budgets import cost_figure

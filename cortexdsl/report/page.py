@@ -64,7 +64,7 @@ def report_page(
     plan = data.plan
     named = {table.name: table for table in tables}
     arms = [CellNames.of(cell) for cell in plan.get("cells", ())]
-    answers = [answer(row, history.ledger) for row in data.claims]
+    answers = [answer(row, history.journal) for row in data.claims]
     links = [claim_link(data.experiment, row.claim, arms) for row in data.claims]
     own, shared = with_shared_notes(answers)
     return template("page.html.j2").render(

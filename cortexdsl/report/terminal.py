@@ -53,7 +53,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False, has_how: bool = 
         return f"{text}\n{more}" if more else text
     data = read_data(folder)
     history = read_history(folder, data.plan)
-    answers = [answer(row, history.ledger) for row in data.claims]
+    answers = [answer(row, history.journal) for row in data.claims]
     cost = run_cost(folder, data.plan, data.tallies, data.scores)
     left = left_line(read_unfinished(folder, data.plan, data.tallies))
     lines = [provenance.title(data.plan), "=" * min(columns(), len(provenance.title(data.plan)))]

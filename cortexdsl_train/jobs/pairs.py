@@ -9,7 +9,7 @@ from pathlib import Path
 from cortexdsl.checksums import write_lines
 from cortexdsl.engine.trajectories import role_turns
 from cortexdsl.jobs.arguments import add_shared, add_spec, plan_of_job
-from cortexdsl.plan.persistence.journal import record_files, seal_manifest
+from cortexdsl.plan.persistence.recording import record_files, seal_manifest
 from cortexdsl_train.pairs import check_whole, read_moments, select_examples, selection_csv
 
 

@@ -18,8 +18,7 @@ from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.declaration import declaration_of
-from cortexdsl.plan.persistence.journal import record_files
-from cortexdsl.plan.persistence.ledger import declare
+from cortexdsl.plan.persistence.recording import declare, record_files
 from cortexdsl.plan.training import Phase, Training, serve_adapters, slug_of
 from cortexdsl_train.trajectories import collect
 

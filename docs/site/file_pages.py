@@ -14,7 +14,7 @@ from cortexdsl.metrics import rows
 from cortexdsl.metrics.rows import columns_of
 from cortexdsl.metrics.token_model import TOKEN_COLUMNS
 from cortexdsl.plan.persistence.file_entries import FileEntry
-from cortexdsl.plan.persistence.ledger import LedgerEntry
+from cortexdsl.plan.persistence.journal import LedgerEntry
 from cortexdsl.records import debates as records
 from cortexdsl.stats.inference.budgets import FRONT_COLUMNS, MATCH_COLUMNS
 from cortexdsl.stats.inference.families import BOUND_COLUMNS, COMPARISON_COLUMNS

@@ -14,7 +14,8 @@ from cortexdsl.models.control import read_controls
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import declaration_of
-from cortexdsl.plan.persistence.ledger import declare, read_ledger
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.recording import declare
 from tests.display.made import said, write
 
 SPEC = """title: x
@@ -43,7 +44,7 @@ def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def entries() -> list[str]:
-    return ["; ".join(entry.said) for entry in read_ledger(Layout("results/e")).entries if entry.kind == "control"]
+    return ["; ".join(entry.said) for entry in read_journal(Layout("results/e")).entries if entry.kind == "control"]
 
 
 def test_models_of_a_key_share_its_rate() -> None:
@@ -70,7 +71,7 @@ def test_a_pause_is_kept_and_shown_until_it_is_taken_back(capsys: pytest.Capture
     assert main(["resume", "e"]) == 0
     assert capsys.readouterr().out == "e: not paused\n"
     assert [line.partition(" by ")[0] for line in entries()] == ["paused", "resumed"]
-    ledger = read_ledger(Layout("results/e"))
+    ledger = read_journal(Layout("results/e"))
     assert (ledger.faults, ledger.verdict_seal) == ((), ledger.declarations[-1].seal)
     assert not (SPENT / ".control").exists()
 

@@ -18,7 +18,7 @@ from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.ledger import declare
+from cortexdsl.plan.persistence.recording import declare
 from tests.models.kit import Time
 
 JOBS = {"one": (1, 2, 3, 4), "two": (4, 5, 6)}

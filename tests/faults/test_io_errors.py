@@ -20,7 +20,7 @@ from cortexdsl.models.call_log.records import call_record
 from cortexdsl.models.call_log.syncing import LogSyncs
 from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.ledger import read_ledger
+from cortexdsl.plan.persistence.journal import read_journal
 from tests.faults.disk import FailingDisk, on_disk
 from tests.faults.small_run import JOBS, REQUESTS, Server, call_of, record_of, replay, results, run
 
@@ -53,7 +53,7 @@ def goes_on(root: Path, server: Server, expected: dict[str, bytes]) -> None:
             replay(root, job)
     run(root, server)
     assert results(root) == expected
-    assert read_ledger(Layout(str(root))).faults == ()
+    assert read_journal(Layout(str(root))).faults == ()
     assert not list(root.rglob("*.part"))
 
 

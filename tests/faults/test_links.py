@@ -14,7 +14,7 @@ from cortexdsl.models.call_log.append_log import AppendLog
 from cortexdsl.models.call_log.call_locks import CallLocks
 from cortexdsl.models.job_tally import CallCounts, JobInfo, TallyWriter
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.ledger import declare
+from cortexdsl.plan.persistence.recording import declare
 from cortexdsl.worker.run import lock_experiment
 from tests.faults.small_run import DECLARATION
 

@@ -12,7 +12,7 @@ import pytest
 from cortexdsl.errors import BudgetError
 from cortexdsl.models import spending
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.ledger import read_ledger
+from cortexdsl.plan.persistence.journal import read_journal
 from tests.faults.disk import Operation, RecordingDisk, on_disk
 from tests.faults.small_run import JOBS, REQUESTS, Server, record_of, replay, results, run
 from tests.faults.states import CutState, states
@@ -53,7 +53,7 @@ def check(cut: CutState, operations: list[Operation], expected: dict[str, bytes]
             assert record.read_bytes() == expected[f"debates/sums/{job}/r1-s1.jsonl"]
             replay(root, job)
     assert "plan" not in acknowledged or (root / "plan.json").exists()
-    ledger = read_ledger(Layout(str(root)))
+    ledger = read_journal(Layout(str(root)))
     assert "declared" not in acknowledged or len(ledger.entries) == 1
 
     # The limit holds over both runs.
@@ -67,7 +67,7 @@ def check(cut: CutState, operations: list[Operation], expected: dict[str, bytes]
     repeated = [key for key in server.delivered if f"reply {key}" in acknowledged]
     assert not repeated
     assert results(root) == expected
-    assert read_ledger(Layout(str(root))).faults == ()
+    assert read_journal(Layout(str(root))).faults == ()
 
     # There is nothing left to do.
     requests = server.requests

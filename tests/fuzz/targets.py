@@ -41,7 +41,8 @@ from cortexdsl.models.transports.interface import Raw
 from cortexdsl.models.transports.litellm import LitellmTransport
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.journal import read_journal, record_files, seal_manifest
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.recording import record_files, seal_manifest
 from cortexdsl.records import read_transcripts
 from cortexdsl.records.debates import record_from_json
 from cortexdsl.stats.tables.score_table import read_table
@@ -446,7 +447,7 @@ def read_sealed(data: bytes) -> None:
     file("sealed/manifest.jsonl", data)
     file("sealed/ledger.jsonl", data)
     journal = read_journal(layout)
-    assert journal.files.keys() <= {**journal.sealed, **journal.later}.keys()
+    assert journal.files.keys() <= {**journal.manifest.sealed, **journal.manifest.later}.keys()
 
 
 def sealed_seeds() -> list[bytes]:

@@ -24,8 +24,8 @@ from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.jobs.damaged_outputs import repair_results
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.controls import pause
-from cortexdsl.plan.persistence.journal import record_files
-from cortexdsl.plan.persistence.ledger import read_ledger
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.recording import record_files
 from tests.jobs.experiment import NAME, SPEC, run_jobs, write_spec
 
 CLAIM = "accuracy(high) > accuracy(low)"
@@ -204,7 +204,7 @@ def test_a_table_is_edited_by_hand(table: str, place: Path, capsys: pytest.Captu
 
 def test_edited_scores_are_neither_judged_nor_compared(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No verdict enters the ledger; the same table elsewhere is accepted: it is another program's."""
-    before = read_ledger(Layout(str(RESULTS))).entries
+    before = read_journal(Layout(str(RESULTS))).entries
     right_everywhere("scores.csv")
     for arguments in (["compare", str(RESULTS), "--to", "low"],
                       ["compare", str(RESULTS / "scores.csv"), "--to", "low"],
@@ -212,7 +212,7 @@ def test_edited_scores_are_neither_judged_nor_compared(place: Path, capsys: pyte
         status, text = said(capsys, *arguments)
         assert status == 2
         assert f"results/small/scores.csv (changed{NOT_AS_WRITTEN}" in text
-    assert read_ledger(Layout(str(RESULTS))).entries == before
+    assert read_journal(Layout(str(RESULTS))).entries == before
     foreign = Path("foreign.csv")
     shutil.copy(RESULTS / "scores.csv", foreign)
     assert said(capsys, "compare", str(foreign), "--to", "low")[0] == 0
@@ -281,10 +281,10 @@ def test_the_whole_chain_is_forged(place: Path, capsys: pytest.CaptureFixture[st
     assert all(part in published for part in ("declared", "seed 3", f"seal {seal}", "cortexdsl ledger small --verify"))
     assert said(capsys, "ledger", NAME, "--verify", seal) == (
         0, f"The ledger holds the entry of this seal, and its chain continues from there ("
-        f"{read_ledger(Layout(str(RESULTS))).entries[0].at}). What it declares has not changed since.",
+        f"{read_journal(Layout(str(RESULTS))).entries[0].at}). What it declares has not changed since.",
     )  # fmt: skip
     forge('"alpha": 0.05', '"alpha": 0.2')
-    assert read_ledger(Layout(str(RESULTS))).faults == ()
+    assert read_journal(Layout(str(RESULTS))).chain_faults == ()
     status, text = said(capsys, "ledger", NAME, "--verify", seal)
     assert (status, "the ledger was rewritten after the seal was published" in text) == (1, True)
 
@@ -421,7 +421,7 @@ def test_a_reply_is_edited_with_a_checksum_of_its_own(place: Path, capsys: pytes
         for verb in ("ledger", "verify"):
             assert sentence in " ".join(said(capsys, verb, NAME)[1].split())
         assert sentence in " ".join(said(capsys, "report", NAME, "--text")[1].split())
-    assert len(read_ledger(Layout(str(RESULTS))).lost_logs) == 2
+    assert len(read_journal(Layout(str(RESULTS))).lost_logs) == 2
 
 
 # ------------------------------------------------------------ honest uses

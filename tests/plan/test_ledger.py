@@ -17,7 +17,8 @@ from cortexdsl.jobs.verdict import AFTER, BEFORE, NEVER, with_history
 from cortexdsl.models.spending import SpendingLedger
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes, changes, declaration_of
-from cortexdsl.plan.persistence.ledger import LATE, declare, read_ledger, record_verdicts
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.recording import LATE, declare, record_verdicts
 from cortexdsl.report.phrasing.ledger import change_of, read_history, runs_in_words
 from tests.plan.specs import SPEC, plan
 
@@ -118,7 +119,7 @@ def test_nothing_can_be_declared_anew_where_calls_exist(tmp_path: Path, removed:
     for name in removed:
         Path(getattr(layout, name)).unlink()
     if "ledger" in removed:
-        assert "the ledger is missing, though calls were made" in read_ledger(layout).faults
+        assert "the ledger is missing, though calls were made" in read_journal(layout).faults
     ledger = declare(layout, {**FIRST, "claims": [OTHER]})
     assert OTHER not in ledger.claims
     if "ledger" in removed:
@@ -168,7 +169,7 @@ def test_a_ledger_that_was_tampered_with_says_where(tmp_path: Path, spoil: objec
         declare(layout, {**FIRST, "seed": seed})
     path = Path(layout.ledger)
     path.write_text("\n".join(spoil(path.read_text().splitlines())) + ("" if "cut off" in said else "\n"))  # type: ignore[operator]
-    assert said in read_ledger(layout).faults
+    assert said in read_journal(layout).faults
     assert said.replace("cut off", "not an entry") in declare(layout, {**FIRST, "seed": 4}).faults
 
 
@@ -233,7 +234,7 @@ def test_many_writers_lose_nothing(tmp_path: Path) -> None:
     layout = _called(tmp_path)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda k: declare(layout, {**FIRST, "alpha": 0.25 if k % 2 else 0.05}), range(16)))
-    ledger = read_ledger(layout)
+    ledger = read_journal(layout)
     assert ledger.faults == ()
     alphas = [entry.declaration["alpha"] for entry in ledger.entries]
     assert all(a != b for a, b in pairwise(alphas))
@@ -242,7 +243,7 @@ def test_many_writers_lose_nothing(tmp_path: Path) -> None:
 def test_hypotheses_say_their_history(tmp_path: Path) -> None:
     """Declared, added later, and what changed for each; a table from elsewhere has empty columns."""
     found = pd.DataFrame({"claim": [CLAIM, OTHER], "verdict": ["supported"] * 2, "exploratory": [False, True]})
-    assert with_history(found, read_ledger(Layout(str(tmp_path))), ()).iloc[0, 3:].tolist() == [""] * 4
+    assert with_history(found, read_journal(Layout(str(tmp_path))), ()).iloc[0, 3:].tolist() == [""] * 4
     layout = _called(tmp_path)
     declare(layout, {**FIRST, "claims": [CLAIM, OTHER], "cells": {"a": "1", "b": "2", "c": "9"}})
     arms = cells_of("abc")
@@ -252,7 +253,7 @@ def test_hypotheses_say_their_history(tmp_path: Path) -> None:
     assert shown["exploratory"].tolist() == [False, True]
     assert shown["runs"].tolist() == ["1: seed 1 supported", "0"]
     declare(layout, {**FIRST, "alpha": 0.25})
-    assert with_history(found, read_ledger(layout), arms)["exploratory"].tolist() == [True, True]
+    assert with_history(found, read_journal(layout), arms)["exploratory"].tolist() == [True, True]
     Path(layout.ledger).unlink()
     Path(layout.declared).unlink()
     assert with_history(found, declare(layout, FIRST), arms)["declared"].tolist() == [NEVER] * 2

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.journal import read_journal, record_files, refresh_manifest, seal_manifest
-from cortexdsl.plan.persistence.ledger import read_ledger
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.recording import record_files, refresh_manifest, seal_manifest
 from cortexdsl.plan.persistence.verification import differences, report_files
 
 
@@ -36,14 +36,14 @@ def damaged(layout: Layout) -> list[str]:
 
 
 def test_a_seal_covers_what_was_there_and_no_logs(layout: Layout) -> None:
-    manifest = read_journal(layout)
+    manifest = read_journal(layout).manifest
     assert set(manifest.sealed) == {"scores.csv"}
-    assert manifest.unsealed == ("debates/d/c/r1-s01.jsonl",)
+    assert manifest.unsealed == ["debates/d/c/r1-s01.jsonl"]
     assert problem(layout) is None
     seal_manifest(layout)
     sealed = read_journal(layout)
-    assert sealed.unsealed == ()
-    assert sealed.seal == read_ledger(layout).manifest_seal != manifest.seal
+    assert sealed.manifest.unsealed == []
+    assert sealed.manifest.seal == sealed.manifest_seal != manifest.seal
     size = Path(layout.ledger).stat().st_size
     seal_manifest(layout)  # nothing new: nothing is written
     assert Path(layout.ledger).stat().st_size == size
@@ -73,11 +73,11 @@ def test_a_line_that_a_crash_cut_off_costs_its_entry_alone(layout: Layout) -> No
     manifest.write_bytes(manifest.read_bytes()[:-9])
     record_files(layout, [Path(layout.root, "debates/d/c/r1-s01.jsonl")])
     after = read_journal(layout)
-    assert len(after.damaged_lines) == 1
+    assert len(after.manifest.damaged_lines) == 1
     assert set(after.files) == {"scores.csv", "debates/d/c/r1-s01.jsonl"}
     assert problem(layout) is None
     refresh_manifest(layout)
-    assert read_journal(layout).damaged_lines == ()
+    assert read_journal(layout).manifest.damaged_lines == []
     assert read_journal(layout).files == after.files
 
 
@@ -87,7 +87,7 @@ def test_a_kill_between_the_seal_and_the_ledger(layout: Layout) -> None:
     seal_manifest(layout)
     Path(layout.ledger).write_bytes(ledger)
     assert problem(layout) is None
-    assert set(read_journal(layout).sealed) == {"scores.csv"}
+    assert set(read_journal(layout).manifest.sealed) == {"scores.csv"}
 
 
 def test_an_edited_entry_breaks_the_seal(layout: Layout) -> None:

@@ -12,9 +12,9 @@ from cortexdsl import __version__, program
 from cortexdsl.checksums import with_checksum
 from cortexdsl.cli.main import main
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence import journal
-from cortexdsl.plan.persistence.journal import read_journal, record_files, refresh_manifest, seal_manifest
-from cortexdsl.plan.persistence.ledger import read_ledger
+from cortexdsl.plan.persistence import recording
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.recording import record_files, refresh_manifest, seal_manifest
 from cortexdsl.plan.persistence.verification import versions_in_words
 from cortexdsl.report.phrasing.ledger import read_history
 
@@ -36,7 +36,7 @@ def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
 
 
 def write(layout: Layout, monkeypatch: pytest.MonkeyPatch, version: str, *names: str) -> None:
-    monkeypatch.setattr(journal, "program_version", lambda: version)
+    monkeypatch.setattr(recording, "program_version", lambda: version)
     record_files(layout, [Path(layout.root, name) for name in names])
 
 
@@ -71,7 +71,7 @@ def test_no_seal_depends_on_the_version(layout: Layout, monkeypatch: pytest.Monk
     for version in (OLD, NEW):
         write(layout, monkeypatch, version, *DEBATES)
         seal_manifest(layout)
-        seals.append(read_ledger(layout).entries)
+        seals.append(read_journal(layout).entries)
     assert seals[0] == seals[1]
 
 
@@ -81,7 +81,7 @@ def test_entries_of_earlier_versions_are_unknown(layout: Layout, monkeypatch: py
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     earlier = [{key: line[key] for key in line if key not in ("program", "checksum")} for line in lines]
     path.write_text("".join(f"{with_checksum(json.dumps(line))}\n" for line in earlier))
-    assert not read_journal(layout).damaged_lines
+    assert not read_journal(layout).manifest.damaged_lines
     assert versions_in_words(read_journal(layout)) == ""
     write(layout, monkeypatch, NEW, DEBATES[1])
     assert (

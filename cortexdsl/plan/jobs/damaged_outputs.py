@@ -20,12 +20,8 @@ from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
 from cortexdsl.plan.persistence.file_entries import is_log, is_page
-from cortexdsl.plan.persistence.journal import (
-    Journal,
-    read_journal,
-    refresh_manifest,
-)
-from cortexdsl.plan.persistence.ledger import LACKS_FIRST, record_damage
+from cortexdsl.plan.persistence.journal import LACKS_FIRST, Journal, read_journal
+from cortexdsl.plan.persistence.recording import record_damage, refresh_manifest
 from cortexdsl.plan.persistence.run_record import TABLE_STAGES, early_end, removed_by, stage_of
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import PAID_AGAIN, in_plan, lines_in_words
@@ -67,10 +63,14 @@ def repair_results(plan: Plan) -> Repair:
     lost = {path: what for path, what in wrong.items() if is_log(path)}
     record_damage(layout, "damage", journal.missing_entries)
     record_damage(layout, "logs", [f"{path}: {what} when a run began" for path, what in lost.items()])
-    if not journal.has_files and not journal.ledger.manifest_seal:
+    if not journal.manifest_lines and not journal.manifest_seal:
         return Repair()
     fault = journal.manifest_fault
-    if fault or journal.damaged_lines or any(at != journal.files[path].modified for path, at in modified.items()):
+    if (
+        fault
+        or journal.manifest.damaged_lines
+        or any(at != journal.files[path].modified for path, at in modified.items())
+    ):
         refresh_manifest(layout, modified)
     _restore(plan, journal)
     sentences = [
@@ -145,26 +145,22 @@ def _restore(plan: Plan, journal: Journal) -> None:
 
     declared.json gets its earlier time: every debate depends on it, and would run again.
     """
-    ledger, declared = journal.ledger, Path(plan.layout.declared)
-    is_chained = not {*ledger.faults, *journal.missing_entries} - {LACKS_FIRST}  # maybe the fault of declared.json
-    if ledger.first is not None and is_chained and _is_damaged(journal, declared):
+    declared, cut = Path(plan.layout.declared), Path(plan.layout.cut)
+    is_chained = not {*journal.chain_faults, *journal.missing_entries} - {LACKS_FIRST}  # the fault of declared.json
+    if journal.first is not None and is_chained and journal.is_damaged(declared.name):
         declared.unlink(missing_ok=True)
-        write_declared(plan.layout, ledger.claims, ledger.first.seal)
+        write_declared(plan.layout, journal.claims, journal.first.seal)
         if (modified := journal.files[declared.name].modified) >= 0:
             os.utime(declared, ns=(modified, modified))
-    if _is_damaged(journal, cut := Path(plan.layout.cut)):
+    if journal.is_damaged(cut.name):
         cut.unlink(missing_ok=True)
         write_cut(cut, plan.shards, {training.name: training.shards for training in plan.trainings})
-
-
-def _is_damaged(journal: Journal, path: Path) -> bool:
-    return path.name in journal.files and journal.damage_of(path.name, is_quick=True) is not None
 
 
 def restore_cut(layout: Layout) -> None:
     """Write a damaged cut.json again from plan.json, before a spec is compiled: call logs lie by its shards."""
     journal, cut, plan = read_journal(layout), Path(layout.cut), Path(layout.plan)
-    if not _is_damaged(journal, cut) or _is_damaged(journal, plan):
+    if not journal.is_damaged(cut.name) or journal.is_damaged(plan.name):
         return
     with suppress(CortexError, KeyError, TypeError, OSError):
         record = read_plan(plan)

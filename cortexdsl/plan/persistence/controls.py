@@ -14,7 +14,7 @@ from typing import Any
 from cortexdsl.models.control import Controls, Pause, Replacement, read_controls, write_controls
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.ledger import ledger_lock, record_control
+from cortexdsl.plan.persistence.recording import journal_lock, record_control
 
 
 def who() -> str:
@@ -107,8 +107,8 @@ def _outdated_words(plan: Plan, controls: Controls) -> list[str]:
 
 @contextmanager
 def _locked(layout: Layout) -> Iterator[Controls]:
-    """Hold the lock of the ledger, and return what is in force."""
-    with ledger_lock(layout):
+    """Hold the lock of the journal, and return what is in force."""
+    with journal_lock(layout):
         yield read_controls(Path(layout.spent))
 
 

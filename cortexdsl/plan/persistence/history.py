@@ -15,7 +15,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import Declaration, changes, declaration_of
-from cortexdsl.plan.persistence.ledger import Ledger, has_calls, read_ledger
+from cortexdsl.plan.persistence.journal import Journal, has_calls, read_journal
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.tasks.task import Task
 
@@ -142,17 +142,17 @@ class Twin:
     ----------
     name : str
         Its folder below the folder of all results.
-    ledger : Ledger
+    journal : Journal
     claims : tuple of str
         The shared claims, in its own words.
     """
 
     name: str
-    ledger: Ledger
+    journal: Journal
     claims: tuple[str, ...]
 
 
-def find_twins(folder: Path, ledger: Ledger) -> tuple[Twin, ...]:
+def find_twins(folder: Path, journal: Journal) -> tuple[Twin, ...]:
     """Return the other experiments below `results/` that declared some claims of this one, whatever their names.
 
     A claim is the same if its text is, with each cell's name replaced by the digest of its method (without the seed),
@@ -160,28 +160,25 @@ def find_twins(folder: Path, ledger: Ledger) -> tuple[Twin, ...]:
     ledger begins as this one does, to the end of the shorter one.
     """
     root = next((parent for parent in folder.resolve().parents if parent.name == "results"), None)
-    if ledger.now is None or root is None:
+    if journal.now is None or root is None:
         return ()
-    own = _meanings(ledger.now)
-    seals = [entry.seal for entry in ledger.entries]
+    own = _meanings(journal.now)
+    seals = [entry.seal for entry in journal.entries]
     twins = []
     for other in _experiments(root):
         if other == folder.resolve():
             continue
-        other_ledger = read_ledger(Layout(other.as_posix()))
-        if (
-            other_ledger.now is None
-            or [entry.seal for entry in other_ledger.entries][: len(seals)] == seals[: len(other_ledger.entries)]
-        ):
+        theirs = read_journal(Layout(other.as_posix()))
+        if theirs.now is None or [one.seal for one in theirs.entries][: len(seals)] == seals[: len(theirs.entries)]:
             continue
         shared = {
             claim: None
-            for entry in other_ledger.declarations
+            for entry in theirs.declarations
             for meaning, claim in _meanings(entry.declaration).items()
             if meaning in own
         }
         if shared:
-            twins.append(Twin(other.relative_to(root).as_posix(), other_ledger, tuple(shared)))
+            twins.append(Twin(other.relative_to(root).as_posix(), theirs, tuple(shared)))
     return tuple(twins)
 
 

@@ -19,8 +19,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.file_entries import below_root, is_log, is_page, is_sealed
 from cortexdsl.plan.persistence.history import plan_changes, spec_changes
-from cortexdsl.plan.persistence.journal import Journal, read_journal
-from cortexdsl.plan.persistence.ledger import LACKS_FIRST
+from cortexdsl.plan.persistence.journal import LACKS_FIRST, Journal, read_journal
 from cortexdsl.plan.persistence.run_record import early_end, removed_by
 from cortexdsl.plan.persistence.store import plan_or_empty, spec_of
 from cortexdsl.program import version_in_words
@@ -85,7 +84,7 @@ def differences(journal: Journal, paths: Iterable[str], command: str = "") -> It
         if is_removed(path):
             continue
         if path not in journal.files:
-            if journal.ledger.manifest_seal and is_sealed(path) and (root / path).is_file():
+            if journal.manifest_seal and is_sealed(path) and (root / path).is_file():
                 yield Difference(path, "manifest.jsonl has no digest of it", _remedy(path, command))
         elif what := journal.damage_of(path):
             yield Difference(path, what + lines_in_words(root / path), _remedy(path, command))
@@ -263,7 +262,7 @@ def verify_results(layout: Layout, command: str) -> Verification:
     notes = [f"{end.why}; {command} goes on. {end.kept()}".rstrip()] if end else []
     notes += _notes(journal, plan)
     if number := len(unknown) - len(stray):
-        what = "their entries were lost" if journal.has_files else "an earlier version of cortexdsl wrote them"
+        what = "their entries were lost" if journal.manifest_lines else "an earlier version of cortexdsl wrote them"
         notes.append(
             f"{counted(number, 'file has', 'files have')} no digest: "
             f"{what}, and only the checksums of their lines are known"
@@ -272,14 +271,14 @@ def verify_results(layout: Layout, command: str) -> Verification:
 
 
 def _of_journal(journal: Journal, plan: Mapping[str, Any], command: str) -> Iterator[Difference]:
-    ledger, declared = journal.ledger, "declared.json"
+    declared = "declared.json"
     is_whole = declared not in journal.files or not journal.damage_of(declared)  # it holds the seal of the first entry
-    faults = (fault for fault in ledger.faults if is_whole or fault != LACKS_FIRST)
+    faults = (fault for fault in journal.chain_faults if is_whole or fault != LACKS_FIRST)
     yield from (Difference("ledger.jsonl", fault, RESTORE) for fault in (*faults, *journal.missing_entries))
-    if ledger.now is not None and plan and (differs := plan_changes(ledger.now, plan)):
+    if journal.now is not None and plan and (differs := plan_changes(journal.now, plan)):
         what = f"not the plan that the ledger declares ({'; '.join(differs)})"
         yield Difference("plan.json", what, f"delete it, then {command}")
-    for number in journal.damaged_lines:
+    for number in journal.manifest.damaged_lines:
         what, remedy = f"line {number} cannot be read", f"{command}: drops the line, and takes its file as it is"
         yield Difference("manifest.jsonl", what, remedy)
     if journal.manifest_fault:
@@ -295,13 +294,12 @@ def _of_tallies(layout: Layout, command: str) -> Iterator[Difference]:
 
 
 def _notes(journal: Journal, plan: Mapping[str, Any]) -> Iterator[str]:
-    ledger = journal.ledger
-    if differs := spec_changes(ledger.now, plan):
+    if differs := spec_changes(journal.now, plan):
         yield f"the spec has changed since: {'; '.join(differs)}"
     if earlier := sum(not _is_of(plan, path) for path in journal.files):
         yield f"{counted(earlier, 'file is', 'files are')} of cells or datasets of an earlier plan"
-    yield from ledger.lost_logs
-    if not ledger.manifest_seal and journal.has_files:
+    yield from journal.lost_logs
+    if not journal.manifest_seal and journal.manifest_lines:
         yield "no verdict yet: the run is not finished, or was stopped"
     yield from filter(None, [versions_in_words(journal)])
 

@@ -23,7 +23,7 @@ from cortexdsl.claims.values import (
 )
 from cortexdsl.errors import SpecError
 from cortexdsl.numbers import THIN, Kind, difference, estimate, interval, number, p_clause
-from cortexdsl.plan.persistence.ledger import Ledger
+from cortexdsl.plan.persistence.journal import Journal
 from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.phrasing.ledger import runs_in_words
 from cortexdsl.report.phrasing.names import wording
@@ -66,7 +66,7 @@ class Answer:
         return " ".join(_sentence(clause) for clause in (self.summary, *self.notes) if clause)
 
 
-def answer(row: ClaimRow, ledger: Ledger | None = None) -> Answer:
+def answer(row: ClaimRow, journal: Journal | None = None) -> Answer:
     """Say a row of hypotheses.csv in words; the ledger, if there is one, says of how many runs it is."""
     try:
         claim = parse_claim(row.claim)
@@ -79,7 +79,7 @@ def answer(row: ClaimRow, ledger: Ledger | None = None) -> Answer:
     widened = adjusted_interval(row) if adjusted != "p" else ""
     estimated = " ".join(filter(None, [shown, widened or between]))
     finding = ", ".join(filter(None, [estimated, p_clause(p, adjusted) if p is not None else ""]))
-    runs = runs_in_words(ledger, row.claim, row.verdict) if ledger else ""
+    runs = runs_in_words(journal, row.claim, row.verdict) if journal else ""
     mark = MARKS.get(row.verdict, "?")
     summary = "; ".join(filter(None, [row.leans, _needed(row)]))
     clauses = [part.strip().rstrip(".") for part in row.note.split("; ") if part.strip()]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.core import EMPTY
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, Declaration
 from cortexdsl.plan.persistence.history import Twin, find_twins, plan_changes, spec_changes
-from cortexdsl.plan.persistence.journal import read_journal
-from cortexdsl.plan.persistence.ledger import ONLY_CLAIMS, Ledger, LedgerEntry
+from cortexdsl.plan.persistence.journal import Journal, LedgerEntry, read_journal
+from cortexdsl.plan.persistence.recording import ONLY_CLAIMS
 from cortexdsl.plan.persistence.verification import versions_in_words
 
 SEALED = ("scores.csv", "hypotheses.csv")
@@ -25,17 +26,18 @@ _UNCHANGED = "Nothing changed after the first call."
 class History:
     """The ledger as a report says it.
 
-    `is_known` is false for tables without a ledger. `claims` and `families` were declared before the first call. `said`
-    are sentences: how claims were declared, what changed, the runs, faults of the ledger. A report begins with `notice`
-    if it is not empty: the spec now differs from what was tested.
+    `said` are sentences: how claims were declared, what changed, the runs, faults of the ledger. A report begins with
+    `notice` if it is not empty: the spec now differs from what was tested. Both are empty for tables without a ledger.
     """
 
-    is_known: bool
-    claims: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()
+    journal: Journal
     said: tuple[str, ...] = ()
     notice: str = ""
-    ledger: Ledger = field(default_factory=Ledger)
+
+    @property
+    def families(self) -> list[str]:
+        """The families that were declared before the first call."""
+        return families_in_words(self.journal.before or EMPTY)
 
     @property
     def unchanged(self) -> str:
@@ -48,31 +50,25 @@ def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
     """Read the ledger of a results folder, and compare it with the plan, the verdicts, the spec and its neighbours."""
     layout = Layout(folder.as_posix())
     journal = read_journal(layout)
-    ledger = journal.ledger
-    if not ledger.entries and not ledger.faults:
-        return History(is_known=False)
-    before = ledger.before or {}
-    families = tuple(
-        f"{name}: {', '.join(family['compare'])} against {family['to']} ({family['correction']})"
-        for name, family in before.get("families", {}).items()
-    )
-    faults = [*journal.faults, *_unknown(ledger, plan)]
-    said = [*history_in_words(ledger, faults), *map(twin_in_words, find_twins(folder, ledger))]
-    if ledger.runs and not set(SEALED) <= journal.files.keys():
+    if not journal.is_kept:
+        return History(journal)
+    faults = [*journal.faults, *_unknown(journal, plan)]
+    said = [*history_in_words(journal, faults), *map(twin_in_words, find_twins(folder, journal))]
+    if journal.runs and not set(SEALED) <= journal.files.keys():
         said.append("An earlier version wrote these tables and kept no digests of them: edits would not be noticed.")
     if versions := versions_in_words(journal):
         said.append(versions)
-    return History(True, ledger.claims, families, tuple(said), _notice(ledger, plan), ledger)
+    return History(journal, tuple(said), _notice(journal, plan))
 
 
-def _unknown(ledger: Ledger, plan: Mapping[str, Any]) -> Iterator[str]:
+def _unknown(journal: Journal, plan: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence if the ledger does not know the plan: entries at its end are then missing."""
-    if ledger.now is not None and (differs := plan_changes(ledger.now, plan)):
+    if journal.now is not None and (differs := plan_changes(journal.now, plan)):
         yield f"the plan here is not the last one in the ledger ({'; '.join(differs)})"
 
 
-def _notice(ledger: Ledger, plan: Mapping[str, Any]) -> str:
-    differs = spec_changes(ledger.now, plan)
+def _notice(journal: Journal, plan: Mapping[str, Any]) -> str:
+    differs = spec_changes(journal.now, plan)
     if not differs:
         return ""
     return (
@@ -82,25 +78,25 @@ def _notice(ledger: Ledger, plan: Mapping[str, Any]) -> str:
     )
 
 
-def history_in_words(ledger: Ledger, faults: Sequence[str]) -> Iterator[str]:
+def history_in_words(journal: Journal, faults: Sequence[str]) -> Iterator[str]:
     """Yield sentences about a ledger; its faults come first."""
     for fault in faults:
         yield f"The record is broken: {fault}. Statements here about before and after are not reliable."
-    before = ledger.before
+    before = journal.before
     if before is None:
-        first = ledger.entries[0].said[0] if ledger.entries else "there is no ledger"
+        first = journal.entries[0].said[0] if journal.entries else "there is no ledger"
         yield f"Nothing is known to have been declared before the first call: {first}. Every verdict is exploratory."
     else:
         yield f"Before the first call: {declaration_in_words(before)}."
-        if ONLY_CLAIMS in ledger.declarations[0].said:
+        if ONLY_CLAIMS in journal.declarations[0].said:
             yield f"Of this the claims alone are sure: {ONLY_CLAIMS}."
-        late = [entry for entry in ledger.declarations if entry.after_calls]
+        late = [entry for entry in journal.declarations if entry.after_calls]
         for entry in late:
-            yield f"After the first call: {change_of(entry, ledger)}."
+            yield f"After the first call: {change_of(entry, journal)}."
         if not late:
             yield _UNCHANGED
-    yield from (f"{lost}." for lost in ledger.lost_logs)
-    yield from _runs(ledger.runs)
+    yield from (f"{lost}." for lost in journal.lost_logs)
+    yield from _runs(journal.runs)
 
 
 def declaration_in_words(declaration: Declaration) -> str:
@@ -112,12 +108,20 @@ def declaration_in_words(declaration: Declaration) -> str:
     )
 
 
-def change_of(entry: LedgerEntry, ledger: Ledger) -> str:
+def families_in_words(declaration: Declaration) -> list[str]:
+    """Say the families of a declaration."""
+    return [
+        f"{name}: {', '.join(family['compare'])} against {family['to']} ({family['correction']})"
+        for name, family in declaration.get("families", EMPTY).items()
+    ]
+
+
+def change_of(entry: LedgerEntry, journal: Journal) -> str:
     """Say what a declaration changed; another seed is a new run if there were results before it.
 
     A change that takes earlier ones back says so: nothing is then different from what was declared before.
     """
-    earlier = ledger.entries[: ledger.entries.index(entry)]
+    earlier = journal.entries[: journal.entries.index(entry)]
     said = changes_in_words(entry.said, had_results=any(one.kind == "verdicts" for one in earlier))
     back = next((one for one in earlier if one.kind == "declared" and one.declaration == entry.declaration), None)
     if back is None:
@@ -138,7 +142,7 @@ def _change(change: str, had_results: bool) -> str:
     return f"run again with seed {values.partition(', then ')[2].partition(':')[0]} after results existed"
 
 
-def runs_in_words(ledger: Ledger, claim: str, verdict: str) -> str:
+def runs_in_words(journal: Journal, claim: str, verdict: str) -> str:
     """Say in how many runs a claim had its verdict, and which; empty for a claim that was judged once.
 
     The same verdict with the same seed counts once: it is of the same debates, and no replication.
@@ -147,7 +151,7 @@ def runs_in_words(ledger: Ledger, claim: str, verdict: str) -> str:
     --------
     `in 1 of 3 runs (with seed 5; undecided with seeds 3 and 4)`.
     """
-    first = {(seed, found): (number, seed, found) for number, seed, found in reversed(ledger.verdicts_on(claim))}
+    first = {(seed, found): (number, seed, found) for number, seed, found in reversed(journal.verdicts_on(claim))}
     judged = sorted(first.values(), key=itemgetter(0))
     if len(judged) < 2:
         return ""
@@ -169,13 +173,13 @@ def twin_in_words(twin: Twin) -> str:
     """Say which claims of this experiment another one declared, and its results."""
     said = []
     for claim in twin.claims:
-        judged = twin.ledger.verdicts_on(claim)
+        judged = twin.journal.verdicts_on(claim)
         found = ", ".join(f"{verdict} with seed {seed}" for _, seed, verdict in judged) or "declared, not judged yet"
         said.append(f"{claim}: {found}")
-    assert twin.ledger.now is not None
+    assert twin.journal.now is not None
     return (
         f"The experiment {twin.name} has the same claims about the same methods and datasets "
-        f"({_sizes(twin.ledger.now)}): {'; '.join(said)}."
+        f"({_sizes(twin.journal.now)}): {'; '.join(said)}."
     )
 
 
