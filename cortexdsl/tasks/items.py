@@ -11,6 +11,7 @@ from typing import Any
 
 from cortexdsl.core import Image, Question
 from cortexdsl.errors import DataError
+from cortexdsl.tasks.pairs import ASK, content_of, has_equal_replies, texts_of_pair, with_labels, with_ties
 from cortexdsl.tasks.reading.code import (
     ProgramFrame,
     checked_tests,
@@ -21,6 +22,7 @@ from cortexdsl.tasks.reading.code import (
 )
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.number import Mark
+from cortexdsl.tasks.reading.pair import SIDES
 from cortexdsl.tasks.registry import DatasetEntry
 from cortexdsl.tasks.sources.values import (
     CONVERTERS,
@@ -50,6 +52,8 @@ class Items:
         Rows that ask the question of an earlier row, which stands first.
     contradictory : tuple of (int, int, str, str)
         Those of them whose answer is another one, and both answers.
+    equal : tuple of int
+        Rows with two equal replies; they make no item.
     """
 
     items: tuple[Item, ...]
@@ -57,6 +61,7 @@ class Items:
     unanswered: tuple[int, ...] = ()
     repeated: tuple[tuple[int, int], ...] = ()
     contradictory: tuple[tuple[int, int, str, str], ...] = ()
+    equal: tuple[int, ...] = ()
 
     def numbered(self, numbers: Sequence[int]) -> Items:
         """Return the same items with other numbers of their rows: `numbers[0]` replaces 1."""
@@ -65,6 +70,7 @@ class Items:
             unanswered=tuple(numbers[row - 1] for row in self.unanswered),
             repeated=tuple((numbers[one - 1], numbers[other - 1]) for one, other in self.repeated),
             contradictory=tuple((numbers[a - 1], numbers[b - 1], x, y) for a, b, x, y in self.contradictory),
+            equal=tuple(numbers[row - 1] for row in self.equal),
         )
 
 
@@ -99,17 +105,27 @@ def read_items(
     seen: Counter[str] = Counter()
     first: dict[bytes, tuple[int, tuple[str, ...]]] = {}
     unanswered: list[int] = []
-    repeated, contradictory = [], []
+    repeated, contradictory, equal = [], [], []
+    pairs: dict[tuple[str, frozenset[str]], int] = {}
     number, lacks = 0, None
     for number, row in enumerate(rows, 1):
         subset = _text(field(row, entry.subset_field)) or _text(row.get("subset"))
         part = entry.of_subset(subset)
         if _is_unanswered(part, row):
-            _required(part, row, where(number), "question")
+            if part.kind != "pair":
+                _required(part, row, where(number), "question")
             lacks = lacks or _lacks(part, row, where(number), "answer")
             unanswered.append(number)
             continue
         item = _item(part, row, where(number), folder())
+        if item.kind == "pair":
+            place = pairs.setdefault(content_of(item), len(items))
+            if has_equal_replies(item):
+                equal.append(number)
+            if place < len(items):
+                items[place] = with_labels(items[place], item)
+            if has_equal_replies(item) or place < len(items):
+                continue
         identity = item.question.id
         seen[identity] += 1
         if seen[identity] > 1:
@@ -129,7 +145,14 @@ def read_items(
         items.append(item)
     if lacks is not None and not items:
         raise lacks
-    return Items(tuple(items), number, tuple(unanswered), tuple(repeated), tuple(contradictory))
+    return Items(
+        tuple(with_ties(items) if entry.kind == "pair" else items),
+        number,
+        tuple(unanswered),
+        tuple(repeated),
+        tuple(contradictory),
+        tuple(equal),
+    )
 
 
 def _content(question: Question) -> bytes:
@@ -146,9 +169,9 @@ def _is_unanswered(entry: DatasetEntry, row: Mapping[str, Any]) -> bool:
 
 
 def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path) -> Item:
-    text = _required(entry, row, place, "question")
     try:
-        options, context = options_of(row, entry.options), passage_of(field(row, entry.context))
+        text, options = _asked(entry, row, place)
+        context = passage_of(field(row, entry.context))
     except DataError as error:
         raise DataError(f"dataset {entry.name}, {place}: {error}") from None
     if entry.kind == "choice" and entry.options is not None and not options:
@@ -166,15 +189,17 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
             frame, said = _program(entry, row, text, said)
         except DataError as error:
             raise DataError(f"dataset {entry.name}, {place}, column {columns(entry.answer)}: {error}") from None
-    gold = tuple(dict.fromkeys(canonical for each in said if (canonical := kind.canonical(each)) is not None))
+    spelled = [canonical for each in said if (canonical := kind.canonical(each)) is not None]
+    gold = tuple(spelled if entry.kind == "pair" else dict.fromkeys(spelled))  # each label of a pair is a vote
     unread = next((each for each in said if kind.canonical(each) is None), None)
     if unread is not None or not gold:
         shown = str(answer if unread is None else unread)[-80:]
-        what = f"dataset {entry.name}, {place}: no {entry.kind} in its answer {shown!r}"
+        kind_words = "name of the better reply" if entry.kind == "pair" else entry.kind
+        what = f"dataset {entry.name}, {place}: no {kind_words} in its answer {shown!r}"
         raise DataError(f"{what}\n    {_gold_remedy(entry, str(answer), options)}")
     images = images_of(row, entry.images, folder, f"dataset {entry.name}, {place}")
     question = Question(
-        id=_identity(entry, row, text, context, images),
+        id=_identity(entry, row, text, context, options, images),
         text="\n".join(part for part in (text, entry.ask, *lines_of(field(row, entry.shown))) if part),
         options=options,
         context=context,
@@ -217,22 +242,42 @@ def _gold_remedy(entry: DatasetEntry, answer: str, options: Sequence[tuple[str, 
         labels = ", ".join(label for label, _ in options)
         counting = " (numbers of JSON count the options from 0)" if answer.strip().isdecimal() else ""
         return f"write the label of the right option, one of {labels}{counting}"
+    if entry.kind == "pair":
+        return "write which reply is better: A, B or tie"
     if entry.kind == "number" and is_latex(answer):
         return "for mathematics in LaTeX write kind: expression"
     return "is this the right kind, and the right field?"
 
 
-def _identity(entry: DatasetEntry, row: Mapping[str, Any], text: str, context: str, images: Sequence[Image]) -> str:
+def _asked(entry: DatasetEntry, row: Mapping[str, Any], place: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return the text and the options of a question."""
+    if entry.kind != "pair":
+        return _required(entry, row, place, "question"), options_of(row, entry.options)
+    if entry.options is None:
+        raise DataError("no replies\n    name their columns: choices: [COLUMN, COLUMN]")
+    request, replies = texts_of_pair(row, entry.question, entry.options, entry.turn)
+    if not request:
+        raise _lacks(entry, row, place, "question")
+    return f"{ASK}\n\n{request}", tuple(zip(SIDES, replies, strict=True))
+
+
+def _identity(
+    entry: DatasetEntry,
+    row: Mapping[str, Any],
+    text: str,
+    context: str,
+    options: Sequence[tuple[str, str]],
+    images: Sequence[Image],
+) -> str:
     """The dataset's own id, else a digest of the question: it does not move when rows are added."""
     stated = _text(field(row, entry.id))
     place = "-".join(str(row[name]) for name in ("folder", "subset", "subject") if name in row and name != entry.id)
     if stated:
         return f"{place}-{stated}" if entry.id == "id" and "folder" in row else stated
-    options = "\n".join(option for _, option in options_of(row, entry.options))
+    joined = "\n".join(option for _, option in options)
     shown = (image.digest for image in images)
-    digest = hashlib.sha256("\n".join((text, context, options, *shown)).encode("utf-8", "surrogatepass")).hexdigest()[
-        :10
-    ]
+    content = "\n".join((text, context, joined, *shown))
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"{place}-{digest}" if place else digest
 
 

@@ -16,6 +16,7 @@ from cortexdsl.tasks.generated import GENERATORS
 from cortexdsl.tasks.grading.metrics import check_metric
 from cortexdsl.tasks.grading.tolerance import WITHIN
 from cortexdsl.tasks.items import Items, columns, name_rows, names_of, nested_rows, read_items
+from cortexdsl.tasks.pairs import in_both_orders
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.registry import DatasetEntry, entry_named, nearest
@@ -165,6 +166,11 @@ def load(dataset: Dataset) -> Task:
         items = choose_items(read.items, dataset.size, dataset.seed, dataset.stratify, dataset.ids)
     if dataset.fields.get("group"):
         check_field(items, "group", entry.group)
+    if entry.kind == "pair":
+        if dataset.shuffle_options:
+            what = f"dataset {dataset.label}: the replies of a pair are not shuffled, because they are shown in both orders"
+            raise DataError(f"{what}\n    remove shuffle_options", word="shuffle_options")
+        items = list(in_both_orders(items))
     shuffle = entry.shuffle if dataset.shuffle_options is None else dataset.shuffle_options or entry.shuffle
     if shuffle:
         items = [with_shuffled_options(item, dataset.seed) for item in items]
@@ -390,6 +396,13 @@ def _refuse_unanswered(entry: DatasetEntry, dataset: Dataset, read: Items, sourc
             "    fill in the answers, or leave such rows out with drop_unanswered: true",
             word="answer",
         )
+    if read.equal and not dataset.drop_unanswered:
+        replies = columns(entry.options["columns"] if isinstance(entry.options, Mapping) else entry.options)
+        raise DataError(
+            f"{source}, {name_rows(read.equal)}: both replies are the same text, so neither is better (column {replies})\n"
+            "    remove these rows, or leave them out with drop_unanswered: true",
+            word="choices",
+        )
 
 
 def _origin(entry: DatasetEntry, read: Items, source: str, table: HubTable | None) -> Origin:
@@ -397,7 +410,7 @@ def _origin(entry: DatasetEntry, read: Items, source: str, table: HubTable | Non
         source,
         read.rows,
         {word: " or ".join(names_of(getattr(entry, word))) for word in ("question", "answer")},
-        len(read.unanswered),
+        len(read.unanswered) + len(read.equal),
         read.repeated,
         revision=table.revision if table else None,
         is_pinned=table is None or table.is_pinned,

@@ -54,6 +54,7 @@ class DatasetEntry:
     examples: Any = None
     setup: tuple[str, ...] = ()
     shown: str = ""
+    turn: str = ""
     gold: str = "plain"
     decimal: Mark = "."
     ask: str = ""

@@ -322,6 +322,7 @@ def _not_run(answer: str, golds: Sequence[str], labels: Sequence[str]) -> float:
 
 METRICS: Mapping[str, Metric] = {
     "accuracy": lambda answer, golds, labels: float(answer in golds),
+    "agreement": lambda answer, golds, labels: golds.count(answer) / len(golds),
     **{name: _by_equality(name) for name in ("text", "math", "hendrycks")},
     "em": _without_labels(exact_match),
     "em_zh": _over_golds(exact_match_zh),

@@ -12,6 +12,7 @@ from cortexdsl.errors import DataError
 from cortexdsl.tasks.reading.choice import ChoiceKind, LabelsKind, YesNoKind
 from cortexdsl.tasks.reading.code import Behaviours, CodeKind, ProgramFrame
 from cortexdsl.tasks.reading.number import ExpressionKind, Mark, NumberKind
+from cortexdsl.tasks.reading.pair import TIE, PairKind
 from cortexdsl.tasks.reading.text import Unparsed, first_sentence, unwrapped
 
 _ARTICLE = re.compile(r"^(?:the|an|a)\s+(?=\S)", re.IGNORECASE)
@@ -187,6 +188,13 @@ KINDS: Mapping[str, KindEntry] = {
         gold="tests",
         is_whole=True,
         form="a block with the program, and the line below it:\n```python\n<{want}>\n```",
+    ),
+    "pair": KindEntry(
+        lambda options, labels: PairKind(not options or TIE in dict(options)),
+        "the better of two replies",
+        metric="agreement",
+        gold="preference",
+        is_chosen=True,
     ),
 }
 """The answer kinds by name. A new kind is a class that implements `AnswerKind`, and an entry here."""

@@ -231,6 +231,18 @@ def lines_of(value: Any) -> list[str]:
     return [str(line) for line in (value if isinstance(value, list | tuple) else filter(None, [value]))]
 
 
+_PREFERENCES = {
+    **dict.fromkeys(("1", "model_a", "first", "chosen"), "A"),
+    **dict.fromkeys(("2", "model_b", "second"), "B"),
+    **dict.fromkeys(("tie (bothbad)", "tie (inconsistent)", "equal", "draw"), "tie"),
+}
+
+
+def _preferences(value: Any, options: Options) -> list[str]:
+    """Return labels of the better reply: A, B or tie, also as arenas (`model_a`) and LLMBar (1) write them."""
+    return [_PREFERENCES.get(each.strip().lower(), each.strip()) for each in _plain(value, options)]
+
+
 def _tests(value: Any, options: Options) -> list[str]:
     """Join a list of assertions to one program."""
     return ["\n".join(lines_of(value))]
@@ -246,6 +258,7 @@ CONVERTERS: Mapping[str, Converter] = {
     "boolean": _boolean,
     "answers_or_none": _answers_or_none,
     "number": _no_thousands,
+    "preference": _preferences,
     "tests": _tests,
 }
 
