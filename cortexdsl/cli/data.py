@@ -107,9 +107,12 @@ class DatasetLine:
         if origin.source == "generated":
             yield f"{counted(used, 'question')}, generated; answers are {ANSWERS[task.kind]}"
         else:
+            used //= 2 if task.kind == "pair" else 1
             limit = f" ({self.size})" if self.size and used < rows else ""
             read = f"{counted(rows, 'row')}, {'all' if used == rows else f'{used:,}'} used{limit}"
             yield f"{read}, answers are {ANSWERS[task.kind]}, gold column {origin.columns['answer']!r}"
+        if task.kind == "pair":
+            yield "each pair is asked in both orders"
         if origin.source.startswith("hub: "):
             yield f"{origin.source}, revision {origin.revision or 'unknown'}"
         if origin.unanswered:

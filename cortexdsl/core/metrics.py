@@ -16,8 +16,8 @@ from typing import Literal, TypeAlias
 Unit: TypeAlias = Literal["share", "ratio", "count", "tokens", "operations", "dollars", "seconds"]
 Better: TypeAlias = Literal["higher", "lower", "neither"]
 MetricLevel: TypeAlias = Literal["round", "agent"]
-Group: TypeAlias = Literal["", "compute", "depth", "log", "course", "samples", "confidence"]
-Statistic: TypeAlias = Literal["", "ece", "auroc", "aurac", "risk"]
+Group: TypeAlias = Literal["", "compute", "depth", "log", "course", "samples", "confidence", "pairs"]
+Statistic: TypeAlias = Literal["", "ece", "auroc", "aurac", "risk", "kappa", "alpha"]
 
 
 LABELS: Mapping[str, Literal["id", "word", "number"]] = MappingProxyType({
@@ -69,7 +69,8 @@ class Metric:
         more than the records (`log`: the call log), or are many (`samples`).
     statistic : str
         If given, the metric is not a mean of `column`: it is this statistic of all debates of a cell, by the confidence
-        in `column` and whether the debate is right (`cortexdsl.stats.tables.selective`).
+        in `column` and whether the debate is right (`cortexdsl.stats.tables.selective`), or by the verdicts and human
+        labels of pairs (`cortexdsl.stats.tables.agreement`).
     coverage : float
         With `risk`: the share of debates, the most confident ones, whose share of wrong answers it is.
     """
@@ -162,6 +163,48 @@ def _of_debate_confidence() -> Iterator[Metric]:
             f" debates with the highest confidence",
             noun=f"risk@{percent}", kind="risk", group="confidence", statistic="risk", coverage=percent / 100,
         )  # fmt: skip
+
+
+def _of_pairs() -> Iterator[Metric]:
+    """Yield the metrics of verdicts on pairs of replies."""
+    yield Metric(
+        "pair_accuracy", "pair_score", "share", "higher", "human labels that the preference of both orders agrees with;"
+        " two orders that contradict each other are a tie", binary=True, noun="accuracy over both orders",
+        kind="accuracy", group="pairs",
+    )  # fmt: skip
+    agreements: tuple[tuple[Statistic, str], ...] = (
+        ("kappa", "Cohen's kappa of verdicts with human labels"),
+        ("alpha", "Krippendorff's alpha of verdicts and human labels, as of one more annotator"),
+    )
+    for statistic, words in agreements:
+        yield Metric(
+            statistic, "labels", "ratio", "higher", words, values=(-1.0, 1.0), group="pairs", statistic=statistic,
+        )  # fmt: skip
+    yield Metric(
+        "label_agreement", "label_agreement", "share", "neither", "pairs of human labels of one question that are"
+        " equal: how far people agree among themselves", noun="agreement among human labels", group="pairs",
+    )  # fmt: skip
+    yield Metric(
+        "consistency", "consistency", "share", "higher", "pairs whose verdict is the same reply in both orders",
+        binary=True, group="pairs",
+    )  # fmt: skip
+    yield Metric(
+        "position_bias", "position_bias", "share", "lower", "pairs whose verdict is the same position in both orders",
+        binary=True, noun="share of verdicts that follow the position", group="pairs",
+    )  # fmt: skip
+    yield Metric(
+        "first_chosen", "first_chosen", "share", "neither", "verdicts for the reply that is shown first; a tie counts"
+        " half, and without a preference for a position it is 0.5", noun="share of verdicts for the first reply",
+        group="pairs",
+    )  # fmt: skip
+    yield Metric(
+        "longer_chosen", "longer_chosen", "share", "neither", "verdicts for the longer reply, of pairs that are not"
+        " equally long; a tie counts half", noun="share of verdicts for the longer reply", group="pairs",
+    )  # fmt: skip
+    yield Metric(
+        "length_bias", "length_bias", "ratio", "neither", "share of verdicts for the longer reply minus the share of"
+        " human labels for it", values=(-1.0, 1.0), noun="length bias", group="pairs",
+    )  # fmt: skip
 
 
 METRICS: Mapping[str, Metric] = _declared(
@@ -330,6 +373,7 @@ METRICS: Mapping[str, Metric] = _declared(
            noun="calls of the longest chain", kind="calls", bound="calls", group="depth"),
     *_of_samples(),
     *_of_debate_confidence(),
+    *_of_pairs(),
     Metric("em", "em", "share", "higher", "answers that match a gold answer exactly after normalisation, by the rule"
            " of the dataset's authors", binary=True,
            noun="exact match"),
@@ -348,6 +392,12 @@ BUDGETS = (
 
 COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")
 """What a figure of accuracy and cost shows as cost: the first of these that is known."""
+
+PAIR_METRICS = tuple(name for name, metric in METRICS.items() if metric.group == "pairs")
+"""Metrics of verdicts on pairs of replies."""
+
+BIASES = ("position_bias", "length_bias")
+"""Metrics that are computed whenever pairs are judged."""
 
 TEXT_METRICS = ("em", "f1", "judged")
 """Metrics of short texts: exact match, token F1, and the verdict of a judging model (`analysis.judge`)."""

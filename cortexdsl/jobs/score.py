@@ -17,6 +17,7 @@ from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.readings import reread_debate, with_own_answers
 from cortexdsl.jobs.arguments import add_shared, add_spec, plan_of_job
 from cortexdsl.jobs.costs import debate_costs
+from cortexdsl.metrics.pairs import pair_columns
 from cortexdsl.metrics.registry import MEASURES, READINGS, asked_measures
 from cortexdsl.metrics.replies import count_other_language
 from cortexdsl.metrics.scores import DecidedIn, Row, answer_rows, round_rows, score_rows, write_rows, write_scores
@@ -89,6 +90,9 @@ def cell_scores(
     questions = {question.id: question for question in task.questions}
     for row, record in zip(rows, records, strict=True):
         row["other_language"] = count_other_language(record.debate, questions[record.debate.question_id])
+    if task.kind == "pair":
+        for row, columns in zip(rows, pair_columns(records, task), strict=True):
+            row.update(columns)
     if task.kind == "code":
         grade_samples(plan, task, records, rows, grade)
     for reading in READINGS:

@@ -42,7 +42,7 @@ from cortexdsl.metrics.scores import Row
 from cortexdsl.stats.inference.bootstrap import Resampled, bca
 from cortexdsl.stats.inference.outcomes import LEVEL, few_units, jackknife_factors, satterthwaite, wilson
 from cortexdsl.stats.tables.score_table import ALL, ScoreTable, metric_named, score_table
-from cortexdsl.stats.tables.selective import SCORE, confident_debates, linearised
+from cortexdsl.stats.tables.selective import SCORE, linearised_statistic
 
 FEW, MANY = 20, 2000
 DRAWS = 4000
@@ -280,16 +280,14 @@ def _sums(scores: ScoreTable, metric: Metric, top: Floats, bottom: Floats, rows:
 
 def _statistic(scores: ScoreTable, metric: Metric, cell: str, dataset: int) -> Sums:
     """Return a statistic of all debates of a cell: the sums of its linearised values over units."""
-    debates = confident_debates(scores, metric, cell, dataset)
-    clusters = scores.clusters[dataset]
-    values = linearised(metric, debates.confidence, debates.right, debates.question, clusters)
-    is_known = bool(np.isfinite(values).all())
+    own, clusters = linearised_statistic(scores, metric, cell, dataset), scores.clusters[dataset]
+    is_known = bool(np.isfinite(own.values).all())
     count = int(clusters.max()) + 1
     return Sums(
-        top=np.asarray(np.bincount(clusters, values if is_known else np.zeros(len(values)), count)),
+        top=np.asarray(np.bincount(clusters, own.values if is_known else np.zeros(len(clusters)), count)),
         bottom=np.asarray(np.bincount(clusters, minlength=count) * float(is_known)),
-        questions=len(np.unique(debates.question)) if is_known else 0,
-        rows=len(debates.confidence),
+        questions=own.questions if is_known else 0,
+        rows=own.debates,
         binary=False,
     )
 

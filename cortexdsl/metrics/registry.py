@@ -23,8 +23,10 @@ READINGS: tuple[Literal["strict", "lenient"], ...] = ("strict", "lenient")
 
 OF_JOB = (
     "em", "f1", "judged", "other_language", "strict_score", "strict_unparsed", "lenient_score", "lenient_unparsed",
+    "pair_score", "labels", "label_agreement", "consistency", "position_bias", "first_chosen", "longer_chosen",
+    "length_bias",
 )  # fmt: skip
-"""Columns that the scoring job fills, since they need the question, another reading, or a judge."""
+"""Columns that the scoring job fills, since they need the question, another reading, a judge, or the other order."""
 
 _FIRST = (
     "score", "unparsed", "rounds", "calls", "input_tokens", "output_tokens", "total_tokens", "input_tokens_per_agent",

@@ -23,7 +23,7 @@ from cortexdsl.claims.values import (
     range_of,
 )
 from cortexdsl.core import Cell, Family, Model, StoppingRule
-from cortexdsl.core.metrics import TEXT_METRICS
+from cortexdsl.core.metrics import BIASES, PAIR_METRICS, TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.entries import core_value
@@ -198,7 +198,7 @@ def judge_model(spec: Spec) -> Model | None:
     SpecError
         Judgements are needed, and the spec names no judge.
     """
-    routes = [route for metric, route, _ in _text_metrics(spec) if metric == JUDGED]
+    routes = [route for metric, route, _ in _metrics_of_kinds(spec) if metric == JUDGED]
     if not routes:
         return None
     if spec.text.analysis.judge is None:
@@ -213,7 +213,7 @@ def resolve_judging(spec: Spec, tasks: Mapping[str, Task], templates: Templates)
     Raises
     ------
     SpecError
-        A metric or claim needs `em`, `f1` or `judged` of a dataset that does not have it.
+        A metric or claim needs `em`, `f1`, `judged` or a metric of pairs of a dataset that does not have it.
     """
     problems = list(_missing_scores(spec, tasks))
     if problems:
@@ -221,32 +221,44 @@ def resolve_judging(spec: Spec, tasks: Mapping[str, Task], templates: Templates)
     judge = judge_model(spec)
     if judge is None:
         return None
-    datasets = dict.fromkeys(label for metric, _, labels in _text_metrics(spec) if metric == JUDGED for label in labels)
+    datasets = dict.fromkeys(
+        label for metric, _, labels in _metrics_of_kinds(spec) if metric == JUDGED for label in labels
+    )
     return Judging(judge, tuple(label for label in tasks if label in datasets), templates.digest(PROMPT))
 
 
-def _text_metrics(spec: Spec) -> Iterator[tuple[str, Route, tuple[str, ...]]]:
-    """Yield each score of texts that the spec names: the metric, its place in the spec, the datasets."""
-    everywhere = tuple(spec.datasets)
+def _metrics_of_kinds(spec: Spec) -> Iterator[tuple[str, Route, tuple[str, ...]]]:
+    """Yield each metric of texts or pairs that the spec names: the metric, its place in the spec, the datasets."""
+    everywhere, limited = tuple(spec.datasets), (*TEXT_METRICS, *PAIR_METRICS)
     for i, metric in enumerate(spec.text.analysis.metrics):
-        if metric in TEXT_METRICS:
+        if metric in limited:
             yield metric, ("analysis", "metrics", i), everywhere
     for i, claim in enumerate(spec.hypotheses):
         for part in parts_of(claim):
-            for metric in set(part.metrics) & set(TEXT_METRICS):
+            for metric in set(part.metrics) & set(limited):
                 labels = everywhere if part.dataset in (None, EVERY, NONE) else (part.dataset,)
                 yield metric, ("hypotheses", i), tuple(filter(None, labels))
 
 
 def _missing_scores(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[Problem]:
-    for metric, route, labels in _text_metrics(spec):
+    for metric, route, labels in _metrics_of_kinds(spec):
         for label in labels:
             task = tasks[label]
-            has = can_be_judged(task) if metric == JUDGED else metric in text_scores(task)
+            if metric in PAIR_METRICS:
+                has, kinds = task.kind == "pair", "pair"
+            elif metric == JUDGED:
+                has, kinds = can_be_judged(task), "short or free text"
+            else:
+                has, kinds = metric in text_scores(task), "short text"
             if not has:
-                kinds = "short or free text" if metric == JUDGED else "short text"
                 what = f"{metric} needs answers of {kinds}, and dataset {label} has answers of kind {task.kind}"
                 yield spec.problem(route, what, _INSTEAD if len(tasks) == 1 else _ELSEWHERE)
+
+
+def metrics_of(spec: Spec, tasks: Mapping[str, Task]) -> tuple[str, ...]:
+    """Return the metrics of the tables: those that the spec names, and the biases of verdicts on pairs."""
+    biases = BIASES if any(task.kind == "pair" for task in tasks.values()) else ()
+    return tuple(dict.fromkeys((*spec.text.analysis.metrics, *biases)))
 
 
 def _unbounded(claim: Claim, spec: Spec) -> str:
@@ -286,7 +298,8 @@ def resolve_stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | No
     for label, task in tasks.items():
         clusters = {question.cluster or f"\0{question.id}" for question in task.questions}
         if 1 < len(clusters) < len(task.questions):
-            what = f"stopping needs questions without clusters, and those of {label} share passages or templates"
+            shared = "ask for each pair twice" if task.kind == "pair" else "share passages or templates"
+            what = f"stopping needs questions without clusters, and those of {label} {shared}"
             raise SpecError([spec.problem(("stopping",), what, "remove stopping")])
     questions = max(len(task.questions) for task in tasks.values())
     if text.min_questions >= questions:

@@ -16,6 +16,7 @@ from cortexdsl.language.spec import Spec, load_spec
 from cortexdsl.language.template_problems import template_problems
 from cortexdsl.plan.analysis import (
     judge_model,
+    metrics_of,
     resolve_families,
     resolve_judging,
     resolve_stopping,
@@ -239,7 +240,7 @@ def _plan(
         shards=_shards(spec, tasks, cells, stopping, layout),
         families=families,
         hypotheses=text.hypotheses,
-        metrics=text.analysis.metrics,
+        metrics=metrics_of(spec, tasks),
         limits=spec.limits,
         analysis=analysis,
         judging=resolve_judging(spec, tasks, templates),

@@ -258,7 +258,7 @@ def _asked(entry: DatasetEntry, row: Mapping[str, Any], place: str) -> tuple[str
     request, replies = texts_of_pair(row, entry.question, entry.options, entry.turn)
     if not request:
         raise _lacks(entry, row, place, "question")
-    return f"{ASK}\n\n{request}", tuple(zip(SIDES, replies, strict=True))
+    return f"{ASK}\nRequest: {request}", tuple(zip(SIDES, replies, strict=True))
 
 
 def _identity(

@@ -168,7 +168,7 @@ def load(dataset: Dataset) -> Task:
         check_field(items, "group", entry.group)
     if entry.kind == "pair":
         if dataset.shuffle_options:
-            what = f"dataset {dataset.label}: the replies of a pair are not shuffled, because they are shown in both orders"
+            what = f"dataset {dataset.label}: pairs are shown in both orders, so their replies are not shuffled"
             raise DataError(f"{what}\n    remove shuffle_options", word="shuffle_options")
         items = list(in_both_orders(items))
     shuffle = entry.shuffle if dataset.shuffle_options is None else dataset.shuffle_options or entry.shuffle
@@ -399,7 +399,8 @@ def _refuse_unanswered(entry: DatasetEntry, dataset: Dataset, read: Items, sourc
     if read.equal and not dataset.drop_unanswered:
         replies = columns(entry.options["columns"] if isinstance(entry.options, Mapping) else entry.options)
         raise DataError(
-            f"{source}, {name_rows(read.equal)}: both replies are the same text, so neither is better (column {replies})\n"
+            f"{source}, {name_rows(read.equal)}: both replies are the same text, so neither is better"
+            f" (column {replies})\n"
             "    remove these rows, or leave them out with drop_unanswered: true",
             word="choices",
         )

@@ -30,6 +30,10 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "debate_confidence", "deferred", "brier_debate", "ece_debate", "auroc_debate", "aurac_debate", "risk_at_80",
     ),
     "Samples": ("pass_at_5", "pass_all_5", "majority_at_5"),
+    "Verdicts on pairs of replies": (
+        "pair_accuracy", "kappa", "alpha", "label_agreement", "consistency", "position_bias", "first_chosen",
+        "longer_chosen", "length_bias",
+    ),
     "Unreadable and unusual replies": (
         "unparsed", "strict_unparsed", "lenient_unparsed", "unparsed_turns", "unanswered", "failures", "cut",
         "repetitive", "refused", "empty", "tool_calls", "other_language",

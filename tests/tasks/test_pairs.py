@@ -62,10 +62,10 @@ def test_hh_rlhf_asks_for_the_last_reply_of_a_dialogue(tmp_path: Path) -> None:
     task = named("hh-rlhf", tmp_path / "test.jsonl", [HH, HH_ONE])
     by_text = {question.text: question for question in task.questions if not question.id.endswith("-swapped")}
     request = "Human: Hello.\n\nAssistant: Hello, what can I do?\n\nHuman: Name a\nfish."
-    long = by_text[f"Which of the two replies to this request is better?\n\n{request}"]
+    long = by_text[f"Which of the two replies to this request is better?\nRequest: {request}"]
     assert long.options == (("A", "A trout."), ("B", "No."))
     assert task.gold(long.id) == ("A",)
-    assert "Which of the two replies to this request is better?\n\nName a fish." in by_text
+    assert "Which of the two replies to this request is better?\nRequest: Name a fish." in by_text
 
 
 def test_ultrafeedback_and_llmbar(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_judgements_of_one_pair_in_mt_bench_are_its_labels(tmp_path: Path) -> No
     assert len(task.questions) == 4
     first = next(question for question in task.questions if task.gold(question.id) == ("A", "A", "tie"))
     assert dict(first.options) == {"A": "A trout.", "B": "No.", "tie": "Both are equally good."}
-    assert first.text.endswith("\n\nName a fish.")
+    assert first.text.endswith("\nRequest: Name a fish.")
     second = next(question for question in task.questions if task.gold(question.id) == ("B",))
     assert second.options[1][1] == "Assistant: No.\n\nUser: And a bird.\n\nAssistant: A hen."
     assert {question.cluster for question in task.questions} == {"81"}

@@ -115,7 +115,7 @@ class DatasetText(StrictEntry):
         ]
         | None
     ) = None
-    """The column with a list of options, or a list of columns with one option each."""
+    """The column with a list of options, or a list of columns with one option each. For `kind: pair`: the replies."""
     cluster: Text | None = None
     """The column that groups dependent questions, such as those about one passage."""
     images: Texts = ()
@@ -132,11 +132,11 @@ class DatasetText(StrictEntry):
     """For `kind: labels`: all possible answers."""
     gold: Text | None = None
     """How the answer column contains the right answer: plain, hashes, boxed, label, first_option, option_number,
-    boolean, answers_or_none, number or tests."""
+    boolean, answers_or_none, number, preference or tests."""
     records: Text | None = None
     """For a JSON file: the path to the list of rows, such as data.paragraphs.qas."""
     kind: Text | None = None
-    """The kind of answers: number, choice, yesno, expression, text, labels, free or code."""
+    """The kind of answers: number, choice, yesno, expression, text, labels, free, code or pair."""
     metric: Text | None = None
     """How answers are graded. Default: the usual way of their kind."""
     tolerance: Annotated[Positive | RelativeText, OneOf("a number such as 0.01")] | None = None

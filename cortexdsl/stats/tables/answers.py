@@ -17,11 +17,8 @@ import pandas as pd
 from cortexdsl.claims.values import CALIBRATION_METRICS, Quantity
 from cortexdsl.core import Bools, Floats
 from cortexdsl.errors import DataError
-from cortexdsl.stats.tables.calibration import linearised_areas, linearised_errors, rarer_units
+from cortexdsl.stats.tables.calibration import NO_AREA, linearised_areas, linearised_errors, rarer_units
 from cortexdsl.stats.tables.score_table import Ints, ScoreTable
-
-NO_AREA = -1
-"""The number of questions of the rarer kind, for a metric that is not an AUROC."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from cortexdsl.stats.tables.score_table import Ints
 
 BINS = 10
+NO_AREA = -1
+"""The number of questions of the rarer kind, for a metric that is not an AUROC."""
 
 
 def bin_of(confidence: Floats, bins: int = BINS) -> Ints:

@@ -25,7 +25,8 @@ import numpy as np
 from cortexdsl.core import Bools, Floats
 from cortexdsl.core.metrics import RIGHT, Metric
 from cortexdsl.errors import DataError
-from cortexdsl.stats.tables.calibration import linearised_areas, linearised_errors
+from cortexdsl.stats.tables.agreement import cohen_kappa, krippendorff_alpha, verdicts_and_labels
+from cortexdsl.stats.tables.calibration import NO_AREA, linearised_areas, linearised_errors, rarer_units
 from cortexdsl.stats.tables.score_table import Ints, ScoreTable
 
 SCORE = "score"
@@ -76,6 +77,58 @@ def confident_debates(table: ScoreTable, metric: Metric, cell: str, dataset: int
     absent = replicates * len(table.questions[dataset]) - int(known.sum())
     right = (score[known] >= RIGHT).astype(np.float64)
     return ConfidentDebates(confidence[known], right, table.question[rows][known], replicates, absent)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearisedStatistic:
+    """A statistic of all debates of a cell on one dataset, as a value for each question.
+
+    Attributes
+    ----------
+    values : (questions,) array
+        NaN if it has no value.
+    debates, questions : int
+        How many it is of.
+    replicates : int
+    absent : int
+        Debates of the cell that it lacks.
+    rarer : int
+        Of an AUROC: the units with the rarer kind of answers.
+    """
+
+    values: Floats
+    debates: int
+    questions: int
+    replicates: int
+    absent: int
+    rarer: int = NO_AREA
+
+
+def linearised_statistic(table: ScoreTable, metric: Metric, cell: str, dataset: int) -> LinearisedStatistic:
+    """Return a metric with a `statistic` of a cell on one dataset.
+
+    Raises
+    ------
+    DataError
+        As `confident_debates` and `verdicts_and_labels` do.
+    """
+    clusters = table.clusters[dataset]
+    if metric.statistic in ("kappa", "alpha"):
+        rows = (table.dataset == dataset) & (table.cell == table.cells.index(cell))
+        verdicts, labels = verdicts_and_labels(table, rows)
+        of_kappa = metric.statistic == "kappa"
+        estimate, influence = cohen_kappa(verdicts, labels) if of_kappa else krippendorff_alpha(verdicts + labels)
+        question, count = table.question[rows], len(clusters)
+        values = estimate + np.bincount(question, influence, count) * count / len(influence)
+        replicates = len(np.unique(table.replicate[rows]))
+        absent = replicates * len(table.questions[dataset]) - len(influence)
+        return LinearisedStatistic(values, len(influence), len(np.unique(question)), replicates, absent)
+    own = confident_debates(table, metric, cell, dataset)
+    values = linearised(metric, own.confidence, own.right, own.question, clusters)
+    rarer = rarer_units(own.right, clusters[own.question]) if metric.statistic == "auroc" else NO_AREA
+    return LinearisedStatistic(
+        values, len(own.confidence), len(np.unique(own.question)), own.replicates, own.absent, rarer
+    )
 
 
 def linearised(metric: Metric, confidence: Floats, right: Floats, question: Ints, clusters: Ints) -> Floats:

@@ -17,11 +17,11 @@ from cortexdsl.claims.values import Quantity
 from cortexdsl.core import Bools, Floats
 from cortexdsl.core.metrics import Metric
 from cortexdsl.errors import DataError
-from cortexdsl.stats.tables.answers import NO_AREA, CellValues, Layer, answer_layer, lies_in_answers
-from cortexdsl.stats.tables.calibration import rarer_units
+from cortexdsl.stats.tables.answers import CellValues, Layer, answer_layer, lies_in_answers
+from cortexdsl.stats.tables.calibration import NO_AREA
 from cortexdsl.stats.tables.draws import Draws, draws_of
 from cortexdsl.stats.tables.score_table import Ints, ScoreTable
-from cortexdsl.stats.tables.selective import confident_debates, linearised
+from cortexdsl.stats.tables.selective import linearised_statistic
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -207,12 +207,9 @@ def _of_column(table: ScoreTable, metric: str, round_: int | None, cells: Sequen
 
 def _pooled(table: ScoreTable, metric: Metric, cell: str, dataset: int) -> Layer:
     """Return the linearised values of a statistic of all debates of a cell."""
-    rows = confident_debates(table, metric, cell, dataset)
-    clusters = table.clusters[dataset]
-    values = linearised(metric, rows.confidence, rows.right, rows.question, clusters)
-    rarer = rarer_units(rows.right, clusters[rows.question]) if metric.statistic == "auroc" else NO_AREA
-    gaps = rows.absent if np.isfinite(values).all() else len(values)
-    return Layer.of(values, rows.replicates, gaps, rarer=rarer)
+    own = linearised_statistic(table, metric, cell, dataset)
+    gaps = own.absent if np.isfinite(own.values).all() else len(own.values)
+    return Layer.of(own.values, own.replicates, gaps, rarer=own.rarer)
 
 
 def _layer(table: ScoreTable, column: Floats, is_score: bool, cells: Sequence[str], dataset: int) -> Layer:
