@@ -13,7 +13,8 @@ from typing import Literal, NoReturn, TypeAlias
 
 from cortexdsl.core import EMPTY
 from cortexdsl.core.columns import column_metric
-from cortexdsl.core.metrics import CALIBRATION, METRICS, POOLED, Better, find_metric, names_of
+from cortexdsl.core.metric_types import Better
+from cortexdsl.core.metrics import CALIBRATION, METRICS, POOLED, find_metric, names_of
 from cortexdsl.errors import Problem, SpecError
 
 KNOWN_METRICS = names_of(METRICS.values())

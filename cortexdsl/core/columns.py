@@ -10,7 +10,8 @@ from dataclasses import replace
 from math import inf
 from types import MappingProxyType
 
-from cortexdsl.core.metrics import Better, Metric, Unit, find_metric
+from cortexdsl.core.metric_types import Better, Metric, Unit
+from cortexdsl.core.metrics import find_metric
 
 _WORDS: Mapping[str, tuple[Better, Unit]] = {
     **dict.fromkeys(("token", "tokens", "cost", "costs", "price", "dollar", "dollars", "usd"), ("lower", "ratio")),

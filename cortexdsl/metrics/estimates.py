@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from cortexdsl.core import Bools, Floats
-from cortexdsl.core.metrics import METRICS, Metric
+from cortexdsl.core.metric_types import Metric
+from cortexdsl.core.metrics import METRICS
 from cortexdsl.errors import InputError
 from cortexdsl.metrics.rows import MetricRow, RoundRow, columns_of
 from cortexdsl.metrics.scores import Row

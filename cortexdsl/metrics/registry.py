@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from cortexdsl.core.metrics import METRICS, Metric, grouped
+from cortexdsl.core.metric_types import Metric
+from cortexdsl.core.metrics import METRICS, grouped
 from cortexdsl.metrics import budgets, calibration, influence, outcome, replies, samples
 from cortexdsl.metrics.view import Measure
 

@@ -20,7 +20,7 @@ from math import comb
 from types import MappingProxyType
 
 from cortexdsl.core import Turn
-from cortexdsl.core.metrics import SAMPLE_SIZES
+from cortexdsl.core.metric_types import SAMPLE_SIZES
 from cortexdsl.metrics.view import DebateView
 
 

@@ -65,7 +65,7 @@ def score_rows(
     labels : mapping of column to (question id -> label)
         What is known of the questions: `cluster`, `group`.
     asked : iterable of str
-        Metrics whose groups of columns are not in every table (`cortexdsl.core.metrics.Metric.group`).
+        Metrics whose groups of columns are not in every table (`cortexdsl.core.metric_types.Metric.group`).
     costs : DebateCosts
         What these need besides the records.
     decided : callable or None

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from markdown_tables import table
 
-from cortexdsl.core.metrics import CALIBRATION, COVERAGES, METRICS, SAMPLE_SIZES, Metric
+from cortexdsl.core.metric_types import COVERAGES, SAMPLE_SIZES, Metric
+from cortexdsl.core.metrics import CALIBRATION, METRICS
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "Right and wrong answers": (

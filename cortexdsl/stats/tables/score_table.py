@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from cortexdsl.claims.values import Quantity, bound_of
 from cortexdsl.core import EMPTY, Bools, Floats
 from cortexdsl.core.columns import column_metric
-from cortexdsl.core.metrics import ALIASES, LABELS, METRICS, Metric
+from cortexdsl.core.metric_types import Metric
+from cortexdsl.core.metrics import ALIASES, LABELS, METRICS
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.numbers import counted
 

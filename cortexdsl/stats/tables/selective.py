@@ -23,7 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cortexdsl.core import Bools, Floats
-from cortexdsl.core.metrics import RIGHT, Metric
+from cortexdsl.core.metric_types import Metric
+from cortexdsl.core.metrics import RIGHT
 from cortexdsl.errors import DataError
 from cortexdsl.stats.tables.agreement import cohen_kappa, krippendorff_alpha, verdicts_and_labels
 from cortexdsl.stats.tables.calibration import NO_AREA, linearised_areas, linearised_errors, rarer_units

@@ -15,7 +15,7 @@ import numpy as np
 
 from cortexdsl.claims.values import Quantity
 from cortexdsl.core import Bools, Floats
-from cortexdsl.core.metrics import Metric
+from cortexdsl.core.metric_types import Metric
 from cortexdsl.errors import DataError
 from cortexdsl.stats.tables.answers import CellValues, Layer, answer_layer, lies_in_answers
 from cortexdsl.stats.tables.calibration import NO_AREA
