@@ -17,10 +17,11 @@ from cortexdsl.core import Agent, Dataset, Method, Model, Question
 from cortexdsl.engine.methods import with_all_models
 from cortexdsl.engine.trajectories import role_turns, turn_sequence
 from cortexdsl.errors import DataError, InputError, Problem, SpecError, nearest
+from cortexdsl.language.grammar.speakers import TRAINED
 from cortexdsl.language.grammar.training import TrainText
 from cortexdsl.language.methods.grid import VariedTraining
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
-from cortexdsl.language.spec import TRAINED, Spec, changed_dataset, dataset_of
+from cortexdsl.language.spec import Spec, changed_dataset, dataset_of
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tools_of
 from cortexdsl.plan.shards import cut, read_previous_shards, shard_size

@@ -206,7 +206,7 @@ def ask_models(plan: Plan, *, is_json: bool) -> bool:
     """Send small calls to the models of a plan, print the results, and return whether all models answered."""
     models = {model.name: model for model in models_of(plan)}
     probes = asyncio.run(probe(list(models.values()), connections=plan.limits.connections))
-    unseeded = [one for one in probes if models[one.entry].needs_seeds and not one.problem and one.seed != "honoured"]
+    unseeded = [one for one in probes if models[one.entry].deterministic and not one.problem and one.seed != "honoured"]
     warnings = prompts_too_long(plan, {one.entry: one.context for one in probes if one.context is not None})
     warnings += [
         f"model {one.entry} gives no probabilities of its tokens: `confidence: logprob` will be empty\n"

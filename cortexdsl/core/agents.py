@@ -11,23 +11,18 @@ from cortexdsl.core.types import EMPTY, word
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Prices of a model's tokens, in dollars per token.
+    """What a model costs: in a spec in dollars per million tokens, and here in dollars per token."""
 
-    Attributes
-    ----------
-    input, output : float
-        Per token of a prompt and of a reply.
-    cached, cache_write : float or None
-        Per token of a prompt that the provider reads from its cache, or writes into it; None: as `input`.
-    cache_write_1h : float or None
-        Per token that it writes to keep for an hour and not for five minutes; None: as `cache_write`.
-    """
-
-    input: float
-    output: float
-    cached: float | None = None
-    cache_write: float | None = None
-    cache_write_1h: float | None = None
+    input: float = word()
+    """The price of a prompt's tokens."""
+    output: float = word()
+    """The price of a reply's tokens."""
+    cached: float | None = word(None)
+    """The price of tokens that the provider reads from its cache. Default: the same as `input`."""
+    cache_write: float | None = word(None)
+    """The price of tokens that the provider writes into its cache. Default: the same as `input`."""
+    cache_write_1h: float | None = word(None)
+    """The price of tokens that the provider keeps in its cache for an hour. Default: the same as `cache_write`."""
 
     @property
     def is_free(self) -> bool:
@@ -73,19 +68,14 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How fast a model may be called.
+    """How fast a model may be called: `{requests: 500/min, tokens: 200k/min}`."""
 
-    Attributes
-    ----------
-    requests, tokens : tuple of RateLimit
-        Each of them holds; tokens are those of prompts and replies.
-    per : str
-        `key`: models with the same address and key share it. `model`: the model has it for itself.
-    """
-
-    requests: tuple[RateLimit, ...] = ()
-    tokens: tuple[RateLimit, ...] = ()
-    per: Literal["key", "model"] = "key"
+    requests: tuple[RateLimit, ...] = word(())
+    """The most requests, such as 500/min. Units are s, min, hour and day."""
+    tokens: tuple[RateLimit, ...] = word(())
+    """The most tokens of prompts and replies together, such as 200k/min."""
+    per: Literal["key", "model"] = word("key")
+    """key: models with the same address and API key share the rate. model: this model has the rate for itself."""
 
     @property
     def has_limits(self) -> bool:
@@ -95,17 +85,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class BatchSettings:
-    """How the calls of a model are collected into batches.
-
-    Attributes
-    ----------
-    requests : int or None
-        The most calls of one wave; None: as many as the provider takes.
-    tokens : int or None
-        The most estimated tokens of prompts that wait at the provider at once; None: no limit.
-    wait : float
-        The most seconds that a wave waits for debates that are busy elsewhere.
-    """
+    """How the calls of a model are collected into batches."""
 
     requests: int | None = word(None, ge=1, le=100_000)
     """The most calls of one batch. Default: as many as the provider takes."""
@@ -127,35 +107,13 @@ class Model:
         The entry's name in the spec.
     model : str
         `builtin/solver`, or a litellm model name such as `openai/Qwen2.5-7B-Instruct`.
-    api_base, api_key_env : str or None
-        The address as the spec writes it (`env:NAME` is resolved when a call is sent, so that plans and records do not
-        depend on a port), and the name of the environment variable that holds the key.
+    api_base : str or None
+        The address as the spec writes it: `env:NAME` is resolved when a call is sent, so that plans and records do not
+        depend on a port.
     options : mapping
         Everything that is sent or changes the reply: temperature, top_p, max_tokens, skill and so on.
-    parameters, tokens : float or None
-        Parameter count and pre-training tokens of the model; CortexDebate's credibility needs them.
-    active_parameters : float or None
-        Of a mixture of experts: the parameters that it uses for a token; None: all. The metric `compute` needs them.
-    price : Price or None
-        As in the spec; None if the spec has none.
-    reasoning_tokens : int
-        Expected reasoning tokens per reply; only for plans.
-    context : int or None
-        The most tokens of prompt and reply together, if the spec says so; only for plans and checks.
-    transport : str or None
-        `direct`, `litellm` or `batch`, if the spec names one. All send and read the same.
     batch : BatchSettings
         If `transport` is `batch`.
-    rate : Rate or None
-        How fast it may be called; None if the spec does not say.
-    timeout : float or None
-        Seconds that one attempt may take; None for five minutes.
-    stream : bool or None
-        Whether replies are streamed; None: if the timeout is longer than five minutes.
-    needs_seeds : bool
-        A run does not begin if the server does not keep seeds (`deterministic: required`).
-    cache : str or None
-        `5min` or `1h`: the provider is asked to keep the shared beginning of prompts for so long.
     refused : tuple of str
         What the provider refuses, by the spec or by an earlier call: `seed`, `max_tokens`, `system` (the role).
     copies : tuple of str
@@ -165,21 +123,37 @@ class Model:
     name: str
     model: str
     api_base: str | None = None
-    api_key_env: str | None = None
+    api_key_env: str | None = word(None)
+    """The environment variable that holds the API key."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    parameters: float | None = None
-    tokens: float | None = None
-    price: Price | None = None
-    reasoning_tokens: int = 0
-    context: int | None = None
-    transport: str | None = None
-    active_parameters: float | None = None
-    rate: Rate | None = None
-    timeout: float | None = None
-    stream: bool | None = None
-    needs_seeds: bool = False
+    parameters: float | None = word(None, gt=0, le=1e30)
+    """The number of parameters, such as 7.6e9."""
+    tokens: float | None = word(None, gt=0, le=1e30)
+    """The number of tokens that it was pre-trained on, such as 18e12."""
+    price: Price | None = word(None)
+    """Dollars per million tokens: {input, output, cached, cache_write, cache_write_1h}."""
+    reasoning_tokens: int = word(0, ge=0, le=10_000_000)
+    """The expected tokens of reasoning per reply, for cost estimates."""
+    context: int | None = word(None, ge=1, le=100_000_000)
+    """The most tokens of prompt and reply together. The commands plan and check warn of prompts that do not fit."""
+    transport: Literal["litellm", "direct", "batch"] | None = word(None)
+    """How calls are sent. litellm: by the package litellm. direct: straight to an OpenAI-compatible server. batch: in
+    batches, at half the price. Default: litellm."""
+    active_parameters: float | None = word(None, gt=0, le=1e30)
+    """For a mixture of experts: the parameters that one token uses. Default: all."""
+    rate: Rate | None = word(None)
+    """How fast all runs on this machine may call the model: {requests: 500/min}."""
+    timeout: float | None = word(None, ge=1, le=86_400)
+    """How long one attempt of a call may take: a number of seconds, or a text such as 20 min. Default: 5 min."""
+    stream: bool | None = word(None)
+    """Whether replies are streamed. Default: true if timeout is over 5 min, else false."""
+    deterministic: Literal["required"] | None = word(None)
+    """required: the run starts only if the server gives the same reply to the same seed, both when idle and under
+    load."""
     batch: BatchSettings = BatchSettings()
-    cache: str | None = None
+    cache: Literal["5min", "1h"] | None = word(None)
+    """Whether the provider caches the beginning that prompts share. true: for five minutes. 1h: for an hour. Only
+    Claude needs this key."""
     refused: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
 

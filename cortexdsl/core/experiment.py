@@ -11,6 +11,7 @@ from cortexdsl.core.types import Scalar, word
 
 Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
 """How the p-values of a family are adjusted together (see `cortexdsl.stats.inference.families.adjust`)."""
+Retriever: TypeAlias = Literal["bm25", "dense", "search"]
 FALSE_DISCOVERY: frozenset[str] = frozenset({"bh", "by"})
 """Corrections that control the false discovery rate; the others control the error of the whole family."""
 
@@ -111,19 +112,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default.
-
-    Attributes
-    ----------
-    calls, tokens, dollars, seconds
-        Of all jobs together; None: no limit.
-    connections : int
-        The most calls in flight to one endpoint.
-    failed : float
-        The largest share of calls, in [0, 1], without a reply; with more, the results are not used.
-    wait : float
-        Seconds to wait for a server that does not answer.
-    """
+    """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default."""
 
     calls: int | None = word(None, ge=1)
     """The most requests."""
@@ -144,29 +133,22 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSource:
-    """A source of passages, as the spec writes it.
+    """A source of passages that agents can use: a corpus, an index, or a web search."""
 
-    Attributes
-    ----------
-    retriever : str
-        `bm25`, `dense` or `search`.
-    top : int
-        The number of passages per question, at least 1.
-    corpus, index : str or None
-        Paths below the folder of the spec.
-    embedding : str or None
-        Of `dense`.
-    api_base, api_key_env : str or None
-        Of `search`.
-    """
-
-    retriever: str
-    top: int = 5
-    corpus: str | None = None
-    index: str | None = None
-    embedding: str | None = None
-    api_base: str | None = None
-    api_key_env: str | None = None
+    retriever: Retriever = word()
+    """How passages are found. bm25: by their words. dense: by their embeddings. search: by a web search."""
+    top: int = word(5, ge=1, le=1_000)
+    """The number of passages per question."""
+    corpus: str | None = word(None)
+    """A file of passages."""
+    index: str | None = word(None)
+    """A folder with an index that pyserini built, instead of corpus."""
+    embedding: str | None = word(None)
+    """For dense: the embedding. It is ngram, a model of litellm, or sentence-transformers/NAME."""
+    api_base: str | None = word(None)
+    """For search: the address of a service that has the API of Serper, or env:NAME."""
+    api_key_env: str | None = word(None)
+    """The environment variable that holds the API key."""
 
 
 @dataclass(frozen=True, slots=True)

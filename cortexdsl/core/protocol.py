@@ -121,7 +121,7 @@ class Step:
     sampling: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     chooses: Literal["agents", "turns"] = word("agents")
     """If the step reads a choice: whether the reply chooses agents or single turns."""
-    placebo: PlaceboKind = word("none")  # noqa: RUF009 - a field
+    placebo: PlaceboKind = word("none")
     """A control: what replaces the words of others."""
     variants: tuple[str, ...] = ()
 

@@ -274,7 +274,7 @@ def _probe_models(declared: _Declared, address: str) -> None:
     shared = SharedState()
     shared.secrets.add_served({declared.entry.env: address})
     probes = asyncio.run(probe(models, shared, connections=connections))
-    needing = {model.name for model in models if model.needs_seeds}
+    needing = {model.name for model in models if model.deterministic}
     for one in probes:
         if one.entry in needing and not one.problem and one.seed != "honoured":
             raise ModelError(f"server {declared.name}: {unseeded_line(one.entry, one.model, one.seed)}")
@@ -306,7 +306,7 @@ def refuse_unseeded(plans: Sequence[Plan]) -> None:
 
     for plan in plans:
         served = {f"env:{server.env}" for server in plan.servers.values()}
-        needing = [model for model in models_of(plan) if model.needs_seeds and model.api_base not in served]
+        needing = [model for model in models_of(plan) if model.deterministic and model.api_base not in served]
         probes = asyncio.run(probe(needing, connections=plan.limits.connections)) if needing else []
         for one in probes:
             if one.problem:

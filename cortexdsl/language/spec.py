@@ -13,13 +13,13 @@ from typing import Any
 from cortexdsl.claims.meaning import check_claim, repeated_claims
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
-from cortexdsl.core import FREE, Agent, BatchSettings, Dataset, Limits, Model
+from cortexdsl.core import FREE, Agent, Dataset, Limits, Model
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.cross_references import cross_check, secret_texts
 from cortexdsl.language.grammar.entries import core_value
 from cortexdsl.language.grammar.experiment import SpecText
 from cortexdsl.language.grammar.questions import COLUMNS, DatasetText, tolerance_of
-from cortexdsl.language.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
+from cortexdsl.language.grammar.speakers import TOOLS, ToolText
 from cortexdsl.language.inheritance import read_extended, resolve_methods
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all
 from cortexdsl.language.problems import validate
@@ -98,7 +98,7 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
     problems: list[PlacedProblem] = list(cross_check(node, text))
     datasets = _datasets(text, node, environment, problems)
     claims = _claims(text, node, problems)
-    models = {name: redirected(model_of(name, entry), environment) for name, entry in text.models.items()}
+    models = {name: redirected(entry.as_model(name), environment) for name, entry in text.models.items()}
     problems += _conflicting_rates(models, node)
     refuse_all(problems)
     models = with_shared_rates(models)
@@ -172,42 +172,6 @@ def _repeated_claims(claims: Sequence[Claim], root: Node) -> Iterator[PlacedProb
 def team_members(names: str | tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[str, ...]:
     """Return the names of the members of a team."""
     return tuple(agents) if isinstance(names, str) else names
-
-
-TRAINED = "trained/"
-"""Prefix of models that training makes; their real names are known once they are trained."""
-
-
-def model_of(name: str, entry: ModelText) -> Model:
-    """Return the model of an entry: with prices per token, and with all parameters of its requests as options.
-
-    A trained model is called `trained/NAME/ROLE` or `trained/NAME/ROLE/REPEAT`.
-    """
-    written = {key: getattr(entry, key) for key in (*SAMPLING, *SOLVER_PARAMETERS)}
-    options: dict[str, Any] = {key: value for key, value in written.items() if value is not None} | dict(entry.options)
-    addresses = entry.api_base if isinstance(entry.api_base, list) else [entry.api_base] if entry.api_base else []
-    return core_value(
-        Model,
-        entry,
-        translated=(
-            *SAMPLING, *SOLVER_PARAMETERS, "trained", "role", "repeat", "drop", "deterministic", "system_role",
-        ),
-        name=name,
-        model=entry.model
-        or TRAINED + "/".join(str(part) for part in (entry.trained, entry.role, entry.repeat) if part),
-        api_base=addresses[0] if addresses else None,
-        copies=tuple(addresses[1:]),
-        options=MappingProxyType({key: value for key, value in options.items() if key not in entry.drop}),
-        price=None if entry.price is None else entry.price.per_token(),
-        rate=None if entry.rate is None else entry.rate.rate(),
-        needs_seeds=entry.deterministic == "required",
-        batch=entry.batch or BatchSettings(),
-        cache={True: "5min", "1h": "1h"}.get(entry.cache or False),
-        refused=(
-            *(("seed",) if "seed" in entry.drop else ()),
-            *(("system",) if entry.system_role is False else ()),
-        ),
-    )  # fmt: skip
 
 
 def tool_of(name: str, entry: ToolText) -> Model:

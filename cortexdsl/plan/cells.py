@@ -50,4 +50,4 @@ def merge_cells(
 
 def knowledge_of(spec: Spec) -> dict[str, KnowledgeSource]:
     """Return the knowledge sources of a spec by name."""
-    return {name: KnowledgeSource(**text.model_dump()) for name, text in spec.text.knowledge.items()}
+    return dict(spec.text.knowledge)

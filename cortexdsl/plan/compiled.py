@@ -24,7 +24,7 @@ from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
 from cortexdsl.typed_json import Codec, FieldError, number, sequence, text
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 CHANGED_REMEDY = "start snakemake again: what is finished is kept"
 _REMEDY = "start the workflow, which writes it: cortexdsl run NAME"
 

@@ -114,7 +114,7 @@ COVERED: Mapping[type, Coverage] = {
     Model: Coverage(
         "Model",
         "name model api_base options parameters tokens",
-        never="active_parameters api_key_env batch cache context copies needs_seeds price rate reasoning_tokens "
+        never="active_parameters api_key_env batch cache context copies deterministic price rate reasoning_tokens "
         "refused stream timeout transport",
     ),
     NetworkX: Coverage("NetworkX", "generator arguments"),

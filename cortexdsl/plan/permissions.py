@@ -106,7 +106,7 @@ def _models(spec: Spec) -> Iterator[Permission]:
         if runs_here(model):
             yield from _weights(spec, model, where)
             continue
-        written = spec.text.models[name]
+        written = spec.text.models[name].as_model(name)
         for each in model.at_each_address:
             address = each.api_base if written.api_base is not None else None  # not one that the environment gives
             yield from _calls(model, written.api_key_env, address, given, where)

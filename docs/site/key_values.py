@@ -237,7 +237,7 @@ PAGES: Mapping[str, str] = {
     "DeferText": "language/confidence.md#hand-questions-on",
     "ExpectedText": "power.md",
     "FamilyText": "language.md#families",
-    "KnowledgeText": "knowledge.md",
+    "KnowledgeSourceText": "knowledge.md",
     "LimitsText": "language.md#limits",
     "MethodText": "language.md#methods",
     "ModelText": "language.md#models-and-agents",

@@ -168,17 +168,25 @@ class FromCore:
     Parameters
     ----------
     example : str, as for `StrictEntry`
+    check : function, optional
+        Raises an error if words contradict each other. It gets the value and the words that were written.
     **types : types of the words whose text needs more than the type of the field
     """
 
-    def __init__(self, example: str = "", **types: Any) -> None:
-        self._example, self._types = example, types
+    def __init__(self, example: str = "", check: Callable[[Any, Collection[str]], None] | None = None, **types: Any):
+        self._example, self._check, self._types = example, check, types
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         name, doc = f"{source.__name__}Text", source.__doc__.partition("\n")[0]
         entry: Any = create_model(name, __base__=StrictEntry, __doc__=doc, **declared_words(source, self._types))
         entry.example, entry.core = self._example, source
-        return no_info_after_validator_function(partial(core_value, source), handler.generate_schema(entry))
+        return no_info_after_validator_function(partial(self._value, source), handler.generate_schema(entry))
+
+    def _value(self, source: Any, entry: StrictEntry) -> Any:
+        value = core_value(source, entry)
+        if self._check is not None:
+            self._check(value, entry.model_fields_set)
+        return value
 
 
 def declared_words(kind: Any, types: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,16 +223,24 @@ def _texts_below(kind: type) -> Mapping[str, str]:
     }
 
 
-def with_words_of(kind: type) -> Callable[[type[E]], type[E]]:
-    """Return a decorator of an entry that adds the words of a class of the core; each may be a setting."""
-    words = declared_words(kind, {})
-    settable: dict[str, Any] = {
-        name: (Annotated[typed | Setting, OneOf()], field) for name, (typed, field) in words.items()
+def with_words_of(kind: type, *, settable: bool = False, **types: Any) -> Callable[[type[E]], type[E]]:
+    """Return a decorator of an entry that adds the words of a class of the core.
+
+    Parameters
+    ----------
+    kind : type
+    settable : bool
+        Whether each word may be a setting.
+    **types : types of the words, as for `FromCore`
+    """
+    words: dict[str, Any] = {
+        name: (Annotated[typed | Setting, OneOf()] if settable else typed, field)
+        for name, (typed, field) in declared_words(kind, types).items()
     }
 
     def extended(entry: type[E]) -> type[E]:
         name, doc, module = entry.__name__, entry.__doc__, entry.__module__
-        made = create_model(name, __base__=entry, __doc__=doc, __module__=module, **settable)
+        made = create_model(name, __base__=entry, __doc__=doc, __module__=module, **words)
         made.core = kind
         return made
 

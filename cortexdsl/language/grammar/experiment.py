@@ -27,7 +27,7 @@ from cortexdsl.language.grammar.entries import (
 )
 from cortexdsl.language.grammar.methods import GridText, MethodText
 from cortexdsl.language.grammar.protocol import ProtocolText
-from cortexdsl.language.grammar.questions import AskedDataset, KnowledgeText
+from cortexdsl.language.grammar.questions import AskedDataset, KnowledgeEntry
 from cortexdsl.language.grammar.speakers import AgentText, ModelText, ToolText
 from cortexdsl.language.grammar.spending import LimitsEntry
 from cortexdsl.language.grammar.training import TrainText
@@ -207,7 +207,7 @@ class SpecText(StrictEntry):
     """What the experiment may spend."""
     protocols: dict[Name, ProtocolText] = Field(default_factory=dict)
     """Your own protocols, by name."""
-    knowledge: dict[Name, KnowledgeText] = Field(default_factory=dict)
+    knowledge: dict[Name, KnowledgeEntry] = Field(default_factory=dict)
     """Sources of passages, by name."""
     tools: dict[Name, ToolText] = Field(default_factory=dict)
     """Tools that speak in debates, by name. They call no model."""

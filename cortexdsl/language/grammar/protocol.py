@@ -279,7 +279,7 @@ RoleText: TypeAlias = Annotated[
 
 
 # ---------------------------------------------------------------- the whole
-@with_words_of(Method)
+@with_words_of(Method, settable=True)
 class ProtocolText(StrictEntry):
     """A debate protocol: its roles, its kinds of turns, their order, and the decision."""
 

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from cortexdsl.core import KnowledgeSource
 from cortexdsl.language.grammar.addresses import Address, KeyName, Place
-from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, Positive, StrictEntry, Text, Whole, invalid
+from cortexdsl.language.grammar.entries import (
+    Flag,
+    FromCore,
+    HubId,
+    Name,
+    OneOf,
+    Positive,
+    StrictEntry,
+    Text,
+    Whole,
+    invalid,
+)
 from cortexdsl.language.grammar.spending import Percentage
-from cortexdsl.tasks.retrieval.sources import KEYS, Retriever
+from cortexdsl.tasks.retrieval.sources import KEYS
 
 
 def _several(value: Any) -> Any:
@@ -212,34 +224,23 @@ AskedDataset: TypeAlias = Annotated[DatasetText, AfterValidator(_with_source)]
 """A dataset whose questions are asked."""
 
 
-class KnowledgeText(StrictEntry):
-    """A source of passages that agents can use: a corpus, an index, or a web search."""
+def _fits_retriever(source: KnowledgeSource, written: Collection[str]) -> None:
+    allowed = KEYS[source.retriever]
+    for name in sorted({*written} - {*allowed}):
+        own = [key for key in allowed if key not in ("retriever", "top")]
+        raise invalid(f"{name} does not go with retriever: {source.retriever}", f"allowed: {', '.join(own)}")
+    if source.retriever != "search" and source.corpus is None and source.index is None:
+        raise invalid("it names neither corpus nor index", "write corpus: FILE.jsonl, or index: FOLDER")
+    if source.retriever == "bm25" and source.corpus is not None and source.index is not None:
+        raise invalid("it names a corpus and an index", "keep one: an index holds its own texts")
 
-    example: ClassVar[str] = "{retriever: bm25, corpus: FILE.jsonl}"
 
-    retriever: Retriever
-    """How passages are found. bm25: by their words. dense: by their embeddings. search: by a web search."""
-    top: Annotated[Whole, Field(ge=1, le=1_000)] = 5
-    """The number of passages per question."""
-    corpus: Text | None = None
-    """A file of passages."""
-    index: Text | None = None
-    """A folder with an index that pyserini built, instead of corpus."""
-    embedding: Text | None = None
-    """For dense: the embedding. It is ngram, a model of litellm, or sentence-transformers/NAME."""
-    api_base: Address | None = None
-    """For search: the address of a service that has the API of Serper, or env:NAME."""
-    api_key_env: KeyName | None = None
-    """The environment variable that holds the API key."""
-
-    @model_validator(mode="after")
-    def _fits_retriever(self) -> Self:
-        allowed = KEYS[self.retriever]
-        for name in sorted(self.model_fields_set.difference(allowed)):
-            own = [key for key in allowed if key not in ("retriever", "top")]
-            raise invalid(f"{name} does not go with retriever: {self.retriever}", f"allowed: {', '.join(own)}")
-        if self.retriever != "search" and self.corpus is None and self.index is None:
-            raise invalid("it names neither corpus nor index", "write corpus: FILE.jsonl, or index: FOLDER")
-        if self.retriever == "bm25" and self.corpus is not None and self.index is not None:
-            raise invalid("it names a corpus and an index", "keep one: an index holds its own texts")
-        return self
+KnowledgeEntry: TypeAlias = Annotated[
+    KnowledgeSource,
+    FromCore(
+        "{retriever: bm25, corpus: FILE.jsonl}",
+        _fits_retriever,
+        api_base=Address | None,
+        api_key_env=KeyName | None,
+    ),
+]

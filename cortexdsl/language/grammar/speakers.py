@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
+from cortexdsl.core import BatchSettings, Model
 from cortexdsl.language.grammar.addresses import KeyName, address
 from cortexdsl.language.grammar.entries import (
     Duration,
@@ -14,20 +16,24 @@ from cortexdsl.language.grammar.entries import (
     Name,
     Number,
     Plain,
-    Positive,
     Share,
     StrictEntry,
     Text,
     Variable,
     Whole,
+    core_value,
     invalid,
+    with_words_of,
 )
-from cortexdsl.language.grammar.spending import BatchEntry, PriceText, RateText
+from cortexdsl.language.grammar.spending import BatchEntry, PriceEntry, RateEntry
 from cortexdsl.models.transports.registry import BATCH_PREFIXES, transport_type
 
 BUILTIN = "builtin/solver"
 SOLVER_PARAMETERS = ("skill", "overconfidence", "stubbornness", "malformed")
 """Parameters of the built-in solver alone."""
+
+TRAINED = "trained/"
+"""Prefix of models that training makes; their real names are known once they are trained."""
 
 SAMPLING = ("temperature", "top_p", "max_tokens")
 LITELLMS_OWN = (
@@ -79,6 +85,19 @@ def _without_address(name: str) -> str:
     return name
 
 
+_Cache: TypeAlias = Annotated[
+    Flag | Literal["1h"] | None, AfterValidator(lambda cached: {True: "5min", False: None}.get(cached, cached))
+]
+
+
+@with_words_of(
+    Model,
+    api_key_env=KeyName | None,
+    price=PriceEntry | None,
+    rate=RateEntry | None,
+    timeout=Duration | None,
+    cache=_Cache,
+)
 class ModelText(StrictEntry):
     """A model: its name, its address, and how it samples."""
 
@@ -107,38 +126,12 @@ class ModelText(StrictEntry):
     api_base: Annotated[Any, PlainValidator(_addresses, json_schema_input_type=str | list[str] | None)] = None
     """The address of the server or provider, or env:NAME; or a list of addresses of servers that have the same model:
     calls are spread over them, and a server that is down is left out."""
-    api_key_env: KeyName | None = None
-    """The environment variable that holds the API key."""
     temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = None
     """The sampling temperature. Default: the server's."""
     top_p: Annotated[float, Field(gt=0, le=1, strict=True)] | None = None
     """The top_p of sampling. Default: the server's."""
     max_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = None
     """The largest number of tokens of a reply."""
-    parameters: Positive | None = None
-    """The number of parameters, such as 7.6e9."""
-    tokens: Positive | None = None
-    """The number of tokens that it was pre-trained on, such as 18e12."""
-    active_parameters: Positive | None = None
-    """For a mixture of experts: the parameters that one token uses. Default: all."""
-    reasoning_tokens: Annotated[Whole, Field(ge=0, le=10_000_000)] = 0
-    """The expected tokens of reasoning per reply, for cost estimates."""
-    context: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = None
-    """The most tokens of prompt and reply together. The commands plan and check warn of prompts that do not fit."""
-    price: PriceText | None = None
-    """Dollars per million tokens: {input, output, cached, cache_write, cache_write_1h}."""
-    transport: Literal["litellm", "direct", "batch"] | None = None
-    """How calls are sent. litellm: by the package litellm. direct: straight to an OpenAI-compatible server. batch: in
-    batches, at half the price. Default: litellm."""
-    rate: RateText | None = None
-    """How fast all runs on this machine may call the model: {requests: 500/min}."""
-    timeout: Annotated[Duration, Field(ge=1, le=86_400)] | None = None
-    """How long one attempt of a call may take: a number of seconds, or a text such as 20 min. Default: 5 min."""
-    stream: Flag | None = None
-    """Whether replies are streamed. Default: true if timeout is over 5 min, else false."""
-    deterministic: Literal["required"] | None = None
-    """required: the run starts only if the server gives the same reply to the same seed, both when idle and under
-    load."""
     batch: BatchEntry | None = None
     """Settings for `transport: batch`."""
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(default_factory=dict)
@@ -149,9 +142,6 @@ class ModelText(StrictEntry):
     system_role: Flag | None = None
     """false: the model takes no system message, and a persona begins the message of the user. Default: found by the
     first call."""
-    cache: Flag | Literal["1h"] | None = None
-    """Whether the provider caches the beginning that prompts share. true: for five minutes. 1h: for an hour. Only
-    Claude needs this key."""
     skill: Share | None = None
     """Built-in solver: how well it solves questions. Default: 0.6."""
     overconfidence: Share | None = None
@@ -164,47 +154,39 @@ class ModelText(StrictEntry):
 
     @model_validator(mode="after")
     def _fits_model(self) -> Self:
-        solver_parameters = [name for name in SOLVER_PARAMETERS if getattr(self, name) is not None]
         if self.model is None or self.trained is not None:
             return self._checked_trained()
         if self.role is not None or self.repeat is not None:
             raise invalid("a role and a repeat belong to a trained model", "write trained: NAME instead of model")
-        if self.model.startswith("builtin/"):
-            if self.model != BUILTIN:
-                raise invalid(f"there is no model {self.model}", f"the only built-in one is {BUILTIN}")
-            if self.api_base or self.api_key_env:
+        name, model = self.model, self.as_model("")
+        if name.startswith("builtin/"):
+            if name != BUILTIN:
+                raise invalid(f"there is no model {name}", f"the only built-in one is {BUILTIN}")
+            if model.api_base or model.api_key_env:
                 raise invalid("the built-in solver has no address and no key", "remove api_base and api_key_env")
-            self._check_solver()
-        if transport_type(self.model).is_in_process:
-            if self.api_base or self.api_key_env:
-                raise invalid(
-                    f"{self.model} runs in the process: no address, no key", "remove api_base and api_key_env"
-                )
-            for name in ("rate", "timeout", "stream"):
-                if getattr(self, name) is not None:
-                    raise invalid(f"{self.model} runs in the process, and {name} is for a server", f"remove {name}")
-        if solver_parameters and not self.model.startswith("builtin/"):
-            raise invalid(f"{solver_parameters[0]} is a parameter of {BUILTIN} alone", "remove it")
-        if self.transport is not None:
-            self._check_way(self.transport)
-        if self.batch is not None and self.transport != "batch":
+            for option in self._requested:
+                if option not in SOLVER_PARAMETERS:
+                    remedy = f"remove it; allowed: {', '.join(SOLVER_PARAMETERS)}"
+                    raise invalid(f"the built-in solver has no {option}", remedy)
+        if transport_type(name).is_in_process:
+            if model.api_base or model.api_key_env:
+                raise invalid(f"{name} runs in the process: no address, no key", "remove api_base and api_key_env")
+            for word in ("rate", "timeout", "stream"):
+                if getattr(model, word) is not None:
+                    raise invalid(f"{name} runs in the process, and {word} is for a server", f"remove {word}")
+        if not name.startswith("builtin/"):
+            for parameter in SOLVER_PARAMETERS:
+                if getattr(self, parameter) is not None:
+                    raise invalid(f"{parameter} is a parameter of {BUILTIN} alone", "remove it")
+        if model.transport is not None:
+            _check_transport(model)
+        if self.batch is not None and model.transport != "batch":
             raise invalid("batch has settings of transport: batch", "write transport: batch, or remove batch")
-        self._check_drop()
-        return self
-
-    def _check_drop(self) -> None:
         allowed = (*SAMPLING, "seed", *self.options)
-        for name in self.drop:
-            if name not in allowed:
-                raise invalid(f"drop: this entry sets no {name}", f"name some of: {', '.join(allowed)}")
-
-    def _check_solver(self) -> None:
-        sampling = [name for name in SAMPLING if getattr(self, name) is not None]
-        for name in (*sampling, *self.options):
-            if name not in SOLVER_PARAMETERS:
-                raise invalid(
-                    f"the built-in solver has no {name}", f"remove it; allowed: {', '.join(SOLVER_PARAMETERS)}"
-                )
+        for option in self.drop:
+            if option not in allowed:
+                raise invalid(f"drop: this entry sets no {option}", f"name some of: {', '.join(allowed)}")
+        return self
 
     def _checked_trained(self) -> Self:
         if self.trained is None:
@@ -220,48 +202,75 @@ class ModelText(StrictEntry):
             )
         return self
 
-    def _check_way(self, transport: str) -> None:
-        assert self.model is not None
-        direct = transport_type("direct/")
-        if transport_type(self.model).is_in_process:
-            raise invalid("a model that runs here is reached by no transport", "remove transport")
-        if transport == "litellm":
-            if transport_type(self.model) is direct:
-                raise invalid("a model named direct/... goes the direct way", f"write openai/{self.model[7:]}")
-            return
-        if transport == "batch":
-            self._check_batch()
-            if self.api_base is not None and direct.serves(self.model):
-                self._check_options()
-            return
-        if not direct.serves(self.model):
-            raise invalid(
-                f"transport: direct speaks the plain OpenAI protocol, and {self.model} is translated by litellm",
-                "write openai/NAME with the api_base of a server that speaks it, or remove transport",
-            )
-        if self.api_base is None:
-            raise invalid("transport: direct needs the address of the server", "write api_base: env:NAME")
-        self._check_options()
+    @property
+    def _requested(self) -> dict[str, Any]:
+        """The parameters of its requests."""
+        written = {key: getattr(self, key) for key in (*SAMPLING, *SOLVER_PARAMETERS)}
+        return {key: value for key, value in written.items() if value is not None} | self.options
 
-    def _check_batch(self) -> None:
-        assert self.model is not None
-        prefix, _, name = self.model.partition("/")
-        if isinstance(self.api_base, list):
-            raise invalid("a batch is sent to one server, and api_base has several", "write one address")
-        if prefix not in BATCH_PREFIXES:
-            raise invalid(
-                f"transport: batch speaks the batch protocols of OpenAI and Anthropic, and {self.model} is of another",
-                f"write openai/{name or 'NAME'} with the api_base of a server that has /batches, or remove transport",
-            )
-        if prefix == "direct" and self.api_base is None:
-            raise invalid("a model named direct/... needs the address of the server", "write api_base: env:NAME")
+    def as_model(self, name: str) -> Model:
+        """Return the model, with all parameters of its requests as options.
 
-    def _check_options(self) -> None:
-        own = next((name for name in self.options if name in LITELLMS_OWN), None)
-        if own is not None:
-            raise invalid(
-                f"the option {own} tells litellm something, and is not sent", "remove it, or remove transport"
-            )
+        A trained model is called `trained/NAME/ROLE` or `trained/NAME/ROLE/REPEAT`.
+        """
+        addresses = self.api_base if isinstance(self.api_base, list) else [self.api_base] if self.api_base else []
+        options = {key: value for key, value in self._requested.items() if key not in self.drop}
+        trained = "/".join(str(part) for part in (self.trained, self.role, self.repeat) if part)
+        refused = {"seed": "seed" in self.drop, "system": self.system_role is False}
+        return core_value(
+            Model,
+            self,
+            translated=(*SAMPLING, *SOLVER_PARAMETERS, "trained", "role", "repeat", "drop", "system_role"),
+            name=name,
+            model=self.model or TRAINED + trained,
+            api_base=addresses[0] if addresses else None,
+            copies=tuple(addresses[1:]),
+            options=MappingProxyType(options),
+            batch=self.batch or BatchSettings(),
+            refused=tuple(what for what, is_refused in refused.items() if is_refused),
+        )
+
+
+def _check_transport(model: Model) -> None:
+    direct = transport_type("direct/")
+    if transport_type(model.model).is_in_process:
+        raise invalid("a model that runs here is reached by no transport", "remove transport")
+    if model.transport == "litellm":
+        if transport_type(model.model) is direct:
+            raise invalid("a model named direct/... goes the direct way", f"write openai/{model.model[7:]}")
+        return
+    if model.transport == "batch":
+        _check_batch(model)
+        if model.api_base is not None and direct.serves(model.model):
+            _check_options(model)
+        return
+    if not direct.serves(model.model):
+        raise invalid(
+            f"transport: direct speaks the plain OpenAI protocol, and {model.model} is translated by litellm",
+            "write openai/NAME with the api_base of a server that speaks it, or remove transport",
+        )
+    if model.api_base is None:
+        raise invalid("transport: direct needs the address of the server", "write api_base: env:NAME")
+    _check_options(model)
+
+
+def _check_batch(model: Model) -> None:
+    prefix, _, name = model.model.partition("/")
+    if model.copies:
+        raise invalid("a batch is sent to one server, and api_base has several", "write one address")
+    if prefix not in BATCH_PREFIXES:
+        raise invalid(
+            f"transport: batch speaks the batch protocols of OpenAI and Anthropic, and {model.model} is of another",
+            f"write openai/{name or 'NAME'} with the api_base of a server that has /batches, or remove transport",
+        )
+    if prefix == "direct" and model.api_base is None:
+        raise invalid("a model named direct/... needs the address of the server", "write api_base: env:NAME")
+
+
+def _check_options(model: Model) -> None:
+    own = next((name for name in model.options if name in LITELLMS_OWN), None)
+    if own is not None:
+        raise invalid(f"the option {own} tells litellm something, and is not sent", "remove it, or remove transport")
 
 
 def _model_entry(value: Any) -> Any:

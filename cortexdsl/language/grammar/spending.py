@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from collections.abc import Collection
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from cortexdsl.core import BatchSettings, Limits, Price, Rate, RateLimit
-from cortexdsl.language.grammar.entries import Duration, FromCore, StrictEntry, invalid
+from cortexdsl.language.grammar.entries import Duration, FromCore, invalid
 
-Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
-
-
-class PriceText(StrictEntry):
-    """What a model costs, in dollars per million tokens."""
-
-    input: Dollars
-    """The price of a prompt's tokens."""
-    output: Dollars
-    """The price of a reply's tokens."""
-    cached: Dollars | None = None
-    """The price of tokens that the provider reads from its cache. Default: the same as `input`."""
-    cache_write: Dollars | None = None
-    """The price of tokens that the provider writes into its cache. Default: the same as `input`."""
-    cache_write_1h: Dollars | None = None
-    """The price of tokens that the provider keeps in its cache for an hour. Default: the same as `cache_write`."""
-
-    def per_token(self) -> Price:
-        """Return the price in dollars per token."""
-        cached = (self.cached, self.cache_write, self.cache_write_1h)
-        return Price(self.input / 1e6, self.output / 1e6, *(None if each is None else each / 1e6 for each in cached))
+_Dollars: TypeAlias = Annotated[float, Field(ge=0, le=1e6, strict=True), AfterValidator(lambda million: million / 1e6)]
+PriceEntry: TypeAlias = Annotated[
+    Price,
+    FromCore(
+        input=_Dollars,
+        output=_Dollars,
+        cached=_Dollars | None,
+        cache_write=_Dollars | None,
+        cache_write_1h=_Dollars | None,
+    ),
+]
 
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)\s*/\s*(s|sec|min|hour|h|day|d)")
@@ -77,29 +68,15 @@ RateLimitsText: TypeAlias = Annotated[
 ]
 
 
-class RateText(StrictEntry):
-    """How fast a model may be called: `{requests: 500/min, tokens: 200k/min}`."""
-
-    example: ClassVar[str] = "{requests: 500/min, tokens: 200k/min}"
-
-    requests: RateLimitsText | None = None
-    """The most requests, such as 500/min. Units are s, min, hour and day."""
-    tokens: RateLimitsText | None = None
-    """The most tokens of prompts and replies together, such as 200k/min."""
-    per: Literal["key", "model"] = "key"
-    """key: models with the same address and API key share the rate. model: this model has the rate for itself."""
-
-    @model_validator(mode="after")
-    def _limits_something(self) -> Self:
-        if self.requests is None and self.tokens is None:
-            raise invalid("this rate limits nothing", f"write {self.example}")
-        return self
-
-    def rate(self) -> Rate:
-        """Return the rate."""
-        return Rate(self.requests or (), self.tokens or (), self.per)
+def _limits_something(rate: Rate, written: Collection[str]) -> None:
+    if not rate.has_limits:
+        raise invalid("this rate limits nothing", f"write {_RATE}")
 
 
+_RATE = "{requests: 500/min, tokens: 200k/min}"
+RateEntry: TypeAlias = Annotated[
+    Rate, FromCore(_RATE, _limits_something, requests=RateLimitsText, tokens=RateLimitsText)
+]
 BatchEntry: TypeAlias = Annotated[
     BatchSettings, FromCore("{requests: 10000, tokens: 2000000, wait: 600}", wait=Duration)
 ]

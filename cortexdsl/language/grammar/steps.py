@@ -155,7 +155,7 @@ class StepModelForm(StrictEntry):
         return self
 
 
-@with_words_of(Step)
+@with_words_of(Step, settable=True)
 class StepText(StrictEntry):
     """A kind of turn: who speaks, what the prompt shows, and what is read from the reply."""
 

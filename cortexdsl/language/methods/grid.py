@@ -13,12 +13,12 @@ from typing import Any
 from cortexdsl.core import Model
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.old_words import key_remedy
-from cortexdsl.language.grammar.speakers import ModelText
+from cortexdsl.language.grammar.speakers import TRAINED, ModelText
 from cortexdsl.language.grammar.training import TrainText
 from cortexdsl.language.nodes import Node, dotted, refuse
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.loader import Protocol
-from cortexdsl.language.spec import TRAINED, Spec
+from cortexdsl.language.spec import Spec
 
 MOST_LETTERS = 120
 """The longest slug; file systems allow 255 bytes, and a slug shares its name with others."""

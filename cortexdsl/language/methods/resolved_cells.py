@@ -34,7 +34,7 @@ from cortexdsl.language.nodes import Mark, Node, dotted, refuse, refuse_all
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.loader import Protocol, load_protocol, protocol_of
 from cortexdsl.language.shared_rates import with_shared_rates
-from cortexdsl.language.spec import Spec, model_of, team_members, team_of
+from cortexdsl.language.spec import Spec, team_members, team_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def _choice(
 
 
 def _model(name: str, node: Node, completed: Callable[[Model], Model]) -> Model:
-    model = model_of(name, validate(ModelText, node, lambda route: dotted(("models", name, *route))))
+    model = validate(ModelText, node, lambda route: dotted(("models", name, *route))).as_model(name)
     try:
         return completed(model)
     except InputError as error:

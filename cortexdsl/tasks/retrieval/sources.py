@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from cortexdsl.errors import InputError, KnowledgeError
 from cortexdsl.tasks.retrieval.corpus import Passage
@@ -142,7 +142,6 @@ def _seconds(asked: str) -> float:
     return float(asked) if asked.isdecimal() else 0.0
 
 
-Retriever: TypeAlias = Literal["bm25", "dense", "search"]
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "bm25": ("retriever", "top", "corpus", "index"),
     "dense": ("retriever", "top", "corpus", "index", "embedding"),
