@@ -47,7 +47,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "datasets": KeyPage(
         "Keys of datasets, knowledge and tools",
         "These are the keys of `dataset`, and of an entry of `datasets`, `knowledge` or `tools`.",
-        ("DatasetText", "RelativeText", "KnowledgeText", "ToolText"),
+        ("DatasetText", "RelativeText", "KnowledgeSourceText", "ToolText"),
     ),
     "methods": KeyPage(
         "Keys of methods",
