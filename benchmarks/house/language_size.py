@@ -23,7 +23,8 @@ sys.path.insert(0, str(ROOT))
 
 from cortexdsl.expressions.names import NAMES  # noqa: E402
 from cortexdsl.language.grammar import schedule  # noqa: E402
-from cortexdsl.language.grammar.entries import FromCore, OneOf, StrictEntry, _Union, declared_words  # noqa: E402
+from cortexdsl.language.grammar.core_words import FromCore, declared_words  # noqa: E402
+from cortexdsl.language.grammar.entries import OneOf, StrictEntry, _Union  # noqa: E402
 from cortexdsl.language.grammar.experiment import AnalysisText, SpecText, json_schema  # noqa: E402
 from cortexdsl.language.grammar.methods import MethodText  # noqa: E402
 from cortexdsl.language.grammar.protocol import ProtocolText  # noqa: E402

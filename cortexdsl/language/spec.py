@@ -16,7 +16,7 @@ from cortexdsl.claims.values import Claim
 from cortexdsl.core import FREE, Agent, Dataset, Limits, Model
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.cross_references import cross_check, secret_texts
-from cortexdsl.language.grammar.entries import core_value
+from cortexdsl.language.grammar.core_words import core_value
 from cortexdsl.language.grammar.experiment import SpecText
 from cortexdsl.language.grammar.questions import COLUMNS, DatasetText, tolerance_of
 from cortexdsl.language.grammar.speakers import TOOLS, ToolText

@@ -26,7 +26,7 @@ from cortexdsl.core import Cell, Family, Model, StoppingRule
 from cortexdsl.core.metrics import BIASES, PAIR_METRICS, TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
-from cortexdsl.language.grammar.entries import core_value
+from cortexdsl.language.grammar.core_words import core_value
 from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.spec import Spec
 from cortexdsl.numbers import counted

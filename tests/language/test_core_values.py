@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field, TypeAdapter
 
 from cortexdsl.core import Limits, Step
-from cortexdsl.language.grammar.entries import core_value
+from cortexdsl.language.grammar.core_words import core_value
 from cortexdsl.language.grammar.spending import LimitsEntry
 from cortexdsl.language.grammar.steps import StepText
 

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.core import Bin, Decide, Method
 from cortexdsl.engine.decisions import DECISION_RULES
+from cortexdsl.language.grammar.core_words import with_words_of
 from cortexdsl.language.grammar.entries import (
     NAME,
     Name,
@@ -29,7 +30,6 @@ from cortexdsl.language.grammar.entries import (
     invalid,
     listed,
     number,
-    with_words_of,
 )
 from cortexdsl.language.grammar.expressions import Ballot
 from cortexdsl.language.grammar.hears import HearsText

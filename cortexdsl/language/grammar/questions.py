@@ -10,18 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.core import KnowledgeSource
 from cortexdsl.language.grammar.addresses import Address, KeyName, Place
-from cortexdsl.language.grammar.entries import (
-    Flag,
-    FromCore,
-    HubId,
-    Name,
-    OneOf,
-    Positive,
-    StrictEntry,
-    Text,
-    Whole,
-    invalid,
-)
+from cortexdsl.language.grammar.core_words import FromCore
+from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, Positive, StrictEntry, Text, Whole, invalid
 from cortexdsl.language.grammar.spending import Percentage
 from cortexdsl.tasks.retrieval.sources import KEYS
 

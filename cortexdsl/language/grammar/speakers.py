@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, mod
 
 from cortexdsl.core import BatchSettings, Model
 from cortexdsl.language.grammar.addresses import KeyName, address
+from cortexdsl.language.grammar.core_words import core_value, with_words_of
 from cortexdsl.language.grammar.entries import (
     Duration,
     Flag,
@@ -21,9 +22,7 @@ from cortexdsl.language.grammar.entries import (
     Text,
     Variable,
     Whole,
-    core_value,
     invalid,
-    with_words_of,
 )
 from cortexdsl.language.grammar.spending import BatchEntry, PriceEntry, RateEntry
 from cortexdsl.models.transports.registry import BATCH_PREFIXES, transport_type

@@ -9,7 +9,8 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from cortexdsl.core import BatchSettings, Limits, Price, Rate, RateLimit
-from cortexdsl.language.grammar.entries import Duration, FromCore, invalid
+from cortexdsl.language.grammar.core_words import FromCore
+from cortexdsl.language.grammar.entries import Duration, invalid
 
 _Dollars: TypeAlias = Annotated[float, Field(ge=0, le=1e6, strict=True), AfterValidator(lambda million: million / 1e6)]
 PriceEntry: TypeAlias = Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.core import Beside, Each, Memory, Reads, Shows, Step, TurnFilter
+from cortexdsl.language.grammar.core_words import with_words_of
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
@@ -22,7 +23,6 @@ from cortexdsl.language.grammar.entries import (
     invalid,
     listed,
     number,
-    with_words_of,
 )
 from cortexdsl.language.grammar.expressions import TurnCondition
 from cortexdsl.language.grammar.hears import HearsText

@@ -11,7 +11,8 @@ from cortexdsl.core import Agent, DebateConfidence, Method, Model, Repeat, Sched
 from cortexdsl.engine.methods import scheduled_steps
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
-from cortexdsl.language.grammar.entries import core_value, number
+from cortexdsl.language.grammar.core_words import core_value
+from cortexdsl.language.grammar.entries import number
 from cortexdsl.language.grammar.hears import topology
 from cortexdsl.language.grammar.methods import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.old_words import key_remedy
