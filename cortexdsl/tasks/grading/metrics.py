@@ -199,7 +199,7 @@ def code_similarity(answer: str, gold: str, labels: Sequence[str] = ()) -> float
     """Similarity of the first line that is neither a comment nor a fence, in whole percents."""
     lines = answer.lstrip("\n").split("\n")
     code = next((line for line in lines if "`" not in line and "#" not in line and "//" not in line), "")
-    return int(fuzz.ratio(code[:_LONGEST], gold) + 0.5) / 100
+    return round(fuzz.ratio(code[:_LONGEST], gold)) / 100  # a half becomes the even number, as in fuzzywuzzy
 
 
 def macro_average(scores: Mapping[str, float], language: str) -> float:

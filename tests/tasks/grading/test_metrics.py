@@ -189,6 +189,7 @@ def test_hand_worked_metrics() -> None:
 def test_code_similarity_is_rounded_to_whole_percents() -> None:
     """11 of 29 letters differ: 75.862 % by rapidfuzz, 76 by the official script's fuzzywuzzy (2*11/29 = .7586)."""
     assert grade("code_similarity", "abcdefghijkXYZ", "abcdefghijkpqrs") == 0.76
+    assert grade("code_similarity", "London, blue", "film The - Paragraph") == 0.12  # 12.5: to the even number
 
 
 def test_classification_shares_the_point_among_the_names() -> None:
