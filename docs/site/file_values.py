@@ -88,11 +88,11 @@ RECORDS: Mapping[str, Mapping[str, str]] = {
         "speakers": "the agents of the rows",
         "listeners": "the agents of the columns",
         "weight": "matrix `[speaker][listener]` of edge weights, for steps with "
-        "[`sparse` or `where`](../language/protocol.md#hears); null for all other steps. One weight is null if "
+        "[`weight` or `where`](../language/protocol.md#hears); null for all other steps. One weight is null if "
         "the edge is impossible: from an agent to itself, from one whose last reply was empty, or outside the graph "
         "of `topology`",
         "heard": "matrix `[speaker][listener]`: whether the listener was shown words of the speaker",
-        "factors": "what the weight was computed from, by [name](../language/expressions.md#expressions): a number for "
+        "factors": "what the weight was computed from, by [name](../language/expressions.md): a number for "
         "each speaker (such as `credibility`), or a matrix (such as `similarity`)",
     },
     "RoleChoice": {

@@ -69,21 +69,12 @@ VALUES: Mapping[str, Values] = {
     "keep": Values(
         "language/protocol.md#keep",
         {
-            "`mean`": "keep weights that are at least the mean. In `choose` it is the mean of the candidates. In "
-            "`sparse` each listener has its own mean, of its edges.",
+            "`mean`": "keep weights that are at least the mean: under `hears` of the edges to one listener, in "
+            "`choose` of the candidates.",
             "`median`": "the same with the median instead of the mean.",
             "`mean_of_all`": "keep weights that are at least the mean of all edges. A listener that would hear nobody "
             "keeps its highest weight.",
             "`all`": "keep all weights.",
-        },
-    ),
-    "else": Values(
-        "language/protocol.md#the-decision",
-        {
-            "`majority`": "a majority vote decides.",
-            "`weighted`": "a vote weighted by confidence decides.",
-            "`first`": "of the debaters' last answers, the one that was given first decides.",
-            "`none`": "the debate has no answer.",
         },
     ),
     "confidence": Values(
@@ -133,10 +124,10 @@ VALUES: Mapping[str, Values] = {
         "language/protocol.md#prompt",
         {
             "text": "`FILE`: this template, for all agents.",
-            "list (text or [say](#say))": "`[FILE, FILE]`: the first agent gets the first template, the second agent "
-            "the second, and so on. If there are more agents, the list starts again.",
-            "`NAME:` (text or [say](#say))": "`{ann: FILE, first: FILE, else: FILE}`: a template by the agent's name, "
-            "its place, or its role. `else` is for all other agents.",
+            "list (text or [say](#values-of-prompt))": "`[FILE, FILE]`: the first agent gets the first template, the "
+            "second agent the second, and so on. If there are more agents, the list starts again.",
+            "`NAME:` (text or [say](#values-of-prompt))": "`{ann: FILE, 1: FILE, judge: FILE, else: FILE}`: a template "
+            "by the agent's name, position or role. `else` is for all other agents.",
         },
     ),
     "hears": Values(

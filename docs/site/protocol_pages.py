@@ -58,6 +58,12 @@ def description_of(protocol: str) -> str:
     return "\n".join(lines).strip().replace("](docs/", "](../../")
 
 
+def has_source(protocol: str) -> bool:
+    """Return whether the description links the paper that `source` names."""
+    number = re.search(r"arXiv (\S+)", load_protocol(protocol).text.source or "")
+    return number is not None and f"arxiv.org/abs/{number[1]}" in description_of(protocol)
+
+
 def settings_of(protocol: str) -> Iterator[tuple[str, str, str]]:
     """Yield the settings with their defaults and comments."""
     block = re.search(r"^settings:\n((?: +.*\n)+)", text_of(protocol), re.MULTILINE)
@@ -79,32 +85,20 @@ def protocols_index() -> str:
     parts = [
         "# Every protocol",
         "Each built-in protocol has a page: what it does, its settings, what its paper leaves open and how we chose, "
-        "and a drawing turn by turn, as `cortexdsl explain NAME` prints it with default settings and four agents. "
-        "[Methods](../methods.md) helps you choose.",
+        "and a [drawing](#how-to-read-a-drawing) of who hears whom. [Methods](../methods.md) helps you choose. A spec "
+        "may also give [roles](../language.md#methods) other agents or models, and steps other prompts.",
         table(("protocol", "title", "calls per question, at most"), rows),
         "## How to read a drawing",
-        "- The first part is the method as it was resolved, in YAML: settings are filled in, and parts with their "
-        "default value are left out. `roles` names the agents of each role.\n"
-        "- `steps` has an entry for each kind of turn: who speaks, the prompt's file, whom it hears, and what is read "
-        "from the reply, by default an answer. With each answer, the agent states its confidence, a number from 0 to "
-        "1. `memory` and `shows` say which turns of the speaker and of the heard agents the prompt shows. "
-        "The defaults are no turn of the speaker (`none`), and the last turn of each heard agent (`[latest]`). "
-        "`samples: 5` are five replies to the same prompt. `said` names templates that are the reply themselves.\n"
-        "- `schedule` has the order of the steps. `repeat` is a loop. `repeat: 0` is a loop that does "
-        "not run with the default settings. `if` says when items run and `until` ends a loop, by a "
-        "[condition](../language/protocol.md#the-schedule) is true. For example, `consensus` is true if the last "
-        'answers of all debaters are equal, and `approved` if the latest verdicts are all "agree".\n'
-        "- `choose` decides during the debate which agents have a role. For example, `{choose: debater, where: "
-        "chosen >= 0.5}` keeps the debaters that at least half of the latest choices named. "
-        "[Names](keys/expressions.md) such as `chosen` and `differs` have a page of their own.\n"
-        "- `who hears whom` has a line for each turn. Round 0 is the opening, which some papers call round 1. A round "
-        "ends when the debaters have answered, so steps after their last answers have a new number. `8 agent-1, hears "
-        "5 6 7, own 0 4` means: in turn 8, agent-1 speaks. The prompt shows turns 5, 6 and 7 of others, and turns 0 "
-        "and 4 of agent-1 itself. If the step has `memory: all`, the numbers after `own` can also name turns of others "
-        "that agent-1 was shown before. `about agent-2` means that the turn is about this agent, such as a review of "
-        "its answer. `compare (time 2)` is the second run of the step `compare` in the same round.\n"
-        "- The replies of a drawing are invented: no two agents agree, and loops run as often as they can. Only turns "
-        "whose words the prompt's template writes count as heard.",
+        "`cortexdsl explain NAME` prints it, with default settings and four agents.\n\n"
+        "- First comes the method as it is run, in YAML: settings are filled in, and parts with their default value "
+        "are left out. `repeat: 0` is a loop that does not run with the default settings.\n"
+        "- Then there is a matrix for each time that a step is executed. A row is an agent that gets a prompt, a "
+        "column an agent whose turns this prompt shows: `#` is one turn, a digit so many, `o` only own turns, `~` "
+        "something else in place of the agent's words, `.` nothing.\n"
+        "- Round 0 is the opening, which some papers call round 1. `each alone` means that prompts show no turns. "
+        "`(time 2)` is the second time that a step is executed in the same round.\n"
+        "- The replies are invented: no two agents agree, and loops run as often as they can. So a graph that depends "
+        "on what is said may be another one in a real debate.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -115,13 +109,12 @@ def protocol_page(name: str) -> str:
     rows = [(f"`{setting}`", f"`{default}`", comment) for setting, default, comment in settings_of(name)]
     parts = [
         f"# Protocol {name}",
-        f"{text.title}." + (f" Source: {text.source}." if text.source else ""),
+        f"{text.title}." + (f" Source: {text.source}." if text.source and not has_source(name) else ""),
         description_of(name),
         "## Settings",
         table(("setting", "default", "meaning"), rows) if rows else "There are none.",
-        "A spec may also give [roles](../../language.md#methods) other agents or models, and steps other prompts.",
         "## The drawing",
-        "[How to read a drawing](../protocols.md#how-to-read-a-drawing).",
+        "[How to read it](../protocols.md#how-to-read-a-drawing)",
         f"```text\n{drawing_of(name)}\n```",
     ]
     return "\n\n".join(parts) + "\n"

@@ -169,15 +169,41 @@ def value_list(key: str, schema: Schema) -> Iterator[str]:
             name = value["$ref"].rsplit("/", 1)[-1]
             spelling, _, meaning = key_forms()[name]["description"].partition("`: ")
             first = meaning.split("\n\n")[0].split(". ")[0].rstrip(".")
-            lines.append(f"- [{spelling}`](#{anchor_of(name)}): {first}.")
+            if listed_forms().get(name) == key:
+                lines.append(f"- {spelling}`: {' '.join(meaning.split())}{kind_of_only_key(name)}")
+            else:
+                lines.append(f"- [{spelling}`](#{anchor_of(name)}): {first}.")
         else:
             meaning = known.meanings[type_of(value)]
             lines.append(
                 f"- {meaning}" if meaning.startswith("`") and ": " in meaning else f"- {type_of(value)}: {meaning}"
             )
     yield f"## {LIST}{key}"
-    yield f"A value of `{key}` is one of these ([more](../../{known.more})):"
+    yield f"One of these ([more](../../{known.more})):"
     yield "\n".join(lines)
+
+
+@cache
+def listed_forms() -> Mapping[str, str]:
+    """The forms with one key that a list of values describes, with the key of the list.
+
+    They have no section of their own: it would say the same again.
+    """
+    listed: dict[str, str] = {}
+    for form, key in value_lists().values():
+        for part in parts_of(key_forms()[form]["properties"][key]):
+            for value in values_of(part) if len(values_of(part)) > FEW else ():
+                name = value.get("$ref", "").rsplit("/", 1)[-1]
+                if name and len(key_forms()[name]["properties"]) == 1:
+                    listed.setdefault(name, key)
+    return listed
+
+
+def kind_of_only_key(form: str) -> str:
+    """What the value of the key of a form may be, as a sentence; empty if this is any text."""
+    (schema,) = key_forms()[form]["properties"].values()
+    kind = type_of(schema)
+    return f" A {kind}." if kind.startswith(("number", "whole number", "list of numbers", "list of [")) else ""
 
 
 def is_setting(schema: Schema) -> bool:
@@ -231,7 +257,9 @@ def title_of(definition: str) -> str:
 
 
 def anchor_of(definition: str) -> str:
-    """The anchor of the heading of a form, or of a list of values."""
+    """The anchor of the heading of a form, or of a list of values; of a form in a list, that of the list."""
+    if definition in listed_forms():
+        definition = LIST + listed_forms()[definition]
     title = definition if definition.startswith(LIST) else title_of(definition)
     return re.sub(r"[^\w -]", "", title).replace(" ", "-")
 
@@ -316,7 +344,7 @@ def entries_of(page: str) -> list[str]:
     placed = {entry for other in KEY_PAGES.values() for entry in other.contents if entry.startswith(LIST)}
     entries = []
     for entry in contents:
-        entries.append(entry)
+        entries += [entry] * (entry not in listed_forms())
         lists = [LIST + key for form, key in value_lists().values() if form == entry]
         entries += [name for name in lists if name not in placed]
     return entries
@@ -369,9 +397,8 @@ def key_page(page: str, examples: Mapping[tuple[str, str], str]) -> str:
             parts += value_list(key, key_forms()[form]["properties"][key])
             continue
         schema = key_forms()[entry]
-        parts += [f"## {title_of(entry)}", description_of(entry)]
-        if entry in PAGES:
-            parts.append(f"[More about {title_of(entry)}](../../{PAGES[entry]}).")
+        more = f" [More](../../{PAGES[entry]})." if entry in PAGES else ""
+        parts += [f"## {title_of(entry)}", description_of(entry) + more]
         rows = (
             (
                 f"`{key}`",
@@ -397,31 +424,20 @@ def description_of(form: str) -> str:
     return str(key_forms()[form].get("description", ""))
 
 
-def spelling_of(form: str) -> tuple[str, str]:
-    """How a form is written, or its title, and what it is in one sentence."""
-    first = description_of(form).split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".")
-    spelling, is_written, meaning = first.partition("`: ")
-    if not is_written or not spelling.startswith("`"):
-        return title_of(form), first + "."
-    return f"{spelling}`", meaning[0].upper() + meaning[1:] + "."
-
-
 def keys_index() -> str:
     """Where each form of the language is described, and how the tables of keys are read."""
     rows = []
-    for form in key_forms():
-        written, meaning = spelling_of(form)
-        page = page_of(form)
-        title = KEY_PAGES[page].title.removeprefix("Keys of ")
-        rows.append((f"[{written}](keys/{page}.md#{anchor_of(form)})", meaning, f"[{title}](keys/{page}.md)"))
+    for name, page in KEY_PAGES.items():
+        links = ", ".join(
+            f"[{entry if entry.startswith(LIST) else title_of(entry)}](keys/{name}.md#{anchor_of(entry)})"
+            for entry in entries_of(name)
+        )
+        rows.append((f"[{page.title.removeprefix('Keys of ')}](keys/{name}.md)", links))
     parts = [
         "# Every key",
         "These pages list every key of specs and protocols, with its values, its default and an example. "
-        "[The language](../language.md) explains how the keys work together.",
-        "- You have a key: see [keys by name](keys/names.md).\n"
-        "- You write a spec: begin with [the keys of a spec](keys/spec.md), and follow the links.\n"
-        "- You write a protocol: begin with [the keys of a protocol](keys/protocol.md). The "
-        "[names in expressions](keys/expressions.md) have a page of their own.",
+        "[The language](../language.md) explains how the keys work together. If you have a key, look it up in [keys "
+        "by name](keys/names.md). The [names in expressions](keys/expressions.md) have a page of their own.",
         "## How to read the tables",
         "- A spec needs `models`, `agents`, `methods`, and either `dataset` or `datasets`. A file that the spec "
         "extends may contain them.\n"
@@ -430,10 +446,10 @@ def keys_index() -> str:
         "models.\n"
         "- If a key may have more than three values, a link leads to their list.\n"
         "- `env:NAME` is the content of the environment variable NAME.\n"
-        "- Weights, votes and conditions are [expressions](../language/expressions.md#expressions).\n"
+        "- Weights, votes and conditions are [expressions](../language/expressions.md).\n"
         "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
-        "## All sections",
-        table(("section", "what it describes", "page"), rows),
+        "## All pages",
+        table(("keys of", "sections"), rows),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -112,7 +112,10 @@ class RandomForm(StrictEntry):
 
 
 class NetworkXForm(StrictEntry, extra="allow"):
-    """`{networkx: GENERATOR, ...}`: hear the neighbours in a graph of networkx."""
+    """`{networkx: GENERATOR, ...}`: hear the neighbours in a graph of networkx.
+
+    Further keys are the arguments of the generator.
+    """
 
     networkx: Variable
     """A graph generator of networkx. Its arguments, except the number of nodes, are further keys."""

@@ -314,6 +314,5 @@ class ProtocolText(StrictEntry):
     nli/NAME."""
     tie: Annotated[Tie | Setting, OneOf()] = Field(
         "confidence",
-        description=f"How a tie is decided. {_CONFIDENCE} With `weighted` and `pool`, "
-        f"the answer that the most debaters gave. {_NONE}",
+        description=f"How a tie is decided. {_CONFIDENCE} With `weighted`, the answer that most debaters gave. {_NONE}",
     )
