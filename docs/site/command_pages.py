@@ -35,17 +35,15 @@ def page_of(group: str) -> str:
 def commands_index() -> str:
     """Return the page that lists all commands and says what is common to them."""
     rows = (
-        (f"[`{name}`](commands/{page_of(group)}.md#cortexdsl-{name})", sentence(verb.line), group)
+        (f"[`{name}`](commands/{page_of(group)}.md#cortexdsl-{name})", sentence(verb.line))
         for group, verbs in groups().items()
         for name, verb in verbs.items()
     )
     parts = [
         "# Every command",
-        "This page lists the commands of cortexdsl. Each name links to the arguments of the command. "
-        "`cortexdsl COMMAND --help` prints the same.",
-        "The exit status is 0 after success, 1 if the experiment failed or is not finished, and 2 if the input is "
-        "wrong.",
-        table(("command", "what it does", "group"), rows),
+        "Each name links to the arguments of the command, which `cortexdsl COMMAND --help` prints, too. The "
+        "[exit status](errors.md#exit-status) is 0 after success.",
+        table(("command", "what it does"), rows),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -53,10 +51,9 @@ def commands_index() -> str:
 def commands_page(group: str, verbs: Mapping[str, Verb]) -> str:
     """Return the page of a group: each verb with its arguments."""
     parsers = {name: parser for name, _, parser in parsers_in(parser_of(verbs))}
-    links = ", ".join(f"[`{name}`](#cortexdsl-{name})" for name in verbs)
     parts = [
         f"# Commands: {group}",
-        f"This page lists the arguments of these commands: {links}. [Every command](../commands.md) lists the others.",
+        "[Every command](../commands.md).",
     ]
     for name, verb in verbs.items():
         parts += [f"## cortexdsl {name}", sentence(verb.line), arguments_table(parsers[name])]
@@ -100,4 +97,4 @@ def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
 
 def sentence(text: str | None) -> str:
     """Return a text of the help as a sentence: with a capital letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".") if text else ""

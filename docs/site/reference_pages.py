@@ -32,14 +32,11 @@ Schema = Mapping[str, Any]
 
 API = """# Python API
 
-This page lists the classes and functions of the Python API. After `import cortexdsl as cx`, the call
-`cx.open(FOLDER)` returns a `Results`. [Results in Python](../python.md) explains the columns of its tables.
+After `import cortexdsl as cx`, the call `cx.open(FOLDER)` returns a `Results`. [Results in
+Python](../python.md) shows how it is used. [Errors](errors.md#classes-in-python) have a page of their own.
 
 ```{eval-rst}
 .. automodule:: cortexdsl.results
-   :members:
-
-.. automodule:: cortexdsl.errors
    :members:
 ```
 """
