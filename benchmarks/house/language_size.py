@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from cortexdsl.expressions.names import NAMES  # noqa: E402
 from cortexdsl.language.grammar import schedule  # noqa: E402
-from cortexdsl.language.grammar.core_words import FromCore, declared_words  # noqa: E402
+from cortexdsl.language.grammar.core_words import FromCore, WrittenAs, declared_words  # noqa: E402
 from cortexdsl.language.grammar.entries import OneOf, StrictEntry, _Union  # noqa: E402
 from cortexdsl.language.grammar.experiment import AnalysisText, SpecText, json_schema  # noqa: E402
 from cortexdsl.language.grammar.methods import MethodText  # noqa: E402
@@ -154,8 +154,11 @@ class Uses:
         if isinstance(value, str) and re.fullmatch(r"\$[A-Za-z_]\w*", value):
             self._settings.setdefault(value[1:], []).append((declared, also))
         origin, inner = get_origin(declared), get_args(declared)
-        if any(isinstance(each, FromCore) for each in also):
-            for key in declared_words(declared, {}):
+        if written := [each.written for each in also if isinstance(each, WrittenAs)]:
+            self._value(written[0], value)
+        elif any(isinstance(each, FromCore) for each in also):
+            for name, (_, word) in declared_words(declared, {}).items():
+                key = word.alias or name
                 if isinstance(value, dict) and key in value:
                     self.files[f"{declared.__name__}Text", key].add(self._file)
         elif origin is dict:

@@ -1,6 +1,6 @@
 """Topologies: who hears whom in a step.
 
-A new topology is a class here, a case of `cortexdsl.engine.topology.heard_matrix`, and a form of the language.
+A new topology is a class here, a case of `cortexdsl.engine.topology.heard_matrix`, and a member of `HearsText`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from cortexdsl.core.keep_rules import Keep
-from cortexdsl.core.types import EMPTY
+from cortexdsl.core.types import EMPTY, word
 
 
 class BaseTopology:
@@ -18,7 +18,7 @@ class BaseTopology:
 
     Attributes
     ----------
-    word : str
+    key : str
         The word of the language for it.
     candidates : str
         Whom a listener can hear: `nobody`, `itself`, the `debaters`, or agents or roles that the topology names
@@ -28,7 +28,7 @@ class BaseTopology:
     """
 
     __slots__ = ()
-    word: ClassVar[str]
+    key: ClassVar[str]
     candidates: ClassVar[Literal["nobody", "itself", "debaters", "named"]]
     is_square: ClassVar[bool] = False
 
@@ -37,7 +37,7 @@ class BaseTopology:
 class Nobody(BaseTopology):
     """A topology without edges."""
 
-    word: ClassVar = "nobody"
+    key: ClassVar = "nobody"
     candidates: ClassVar = "nobody"
 
 
@@ -45,7 +45,7 @@ class Nobody(BaseTopology):
 class Everyone(BaseTopology):
     """Each agent hears all other debaters (see `Method.voters`)."""
 
-    word: ClassVar = "everyone"
+    key: ClassVar = "everyone"
     candidates: ClassVar = "debaters"
 
 
@@ -53,19 +53,20 @@ class Everyone(BaseTopology):
 class Self(BaseTopology):
     """Each agent hears only itself."""
 
-    word: ClassVar = "self"
+    key: ClassVar = "self"
     candidates: ClassVar = "itself"
 
 
 @dataclass(frozen=True, slots=True)
 class Ring(BaseTopology):
-    """Each agent hears the `reach` nearest agents on both sides of a ring in the agents' order."""
+    """`{ring: k}`: each agent hears the k nearest agents on both sides of a ring in the agents' order."""
 
-    word: ClassVar = "ring"
+    key: ClassVar = "ring"
     candidates: ClassVar = "debaters"
     is_square: ClassVar = True
 
-    reach: int
+    reach: int = word(key="ring")
+    """How many neighbours on each side are heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Groups(BaseTopology):
     groups first.
     """
 
-    word: ClassVar = "groups"
+    key: ClassVar = "groups"
     candidates: ClassVar = "debaters"
 
     count: int
@@ -85,29 +86,31 @@ class Groups(BaseTopology):
 
 @dataclass(frozen=True, slots=True)
 class Edges(BaseTopology):
-    """Explicit edges (speaker, listener), by agent name."""
+    """`{edges: [[speaker, listener], ...]}`: hear along these edges, which are pairs of names."""
 
-    word: ClassVar = "edges"
+    key: ClassVar = "edges"
     candidates: ClassVar = "named"
 
-    pairs: tuple[tuple[str, str], ...]
+    pairs: tuple[tuple[str, str], ...] = word(key="edges")
+    """Pairs of agents: the speaker, then the listener."""
 
 
 @dataclass(frozen=True, slots=True)
 class RandomEdges(BaseTopology):
-    """Each ordered pair of different agents is an edge with probability `p`, drawn again in every step."""
+    """`{random: p}`: hear each other agent with probability p, drawn again in every step."""
 
-    word: ClassVar = "random"
+    key: ClassVar = "random"
     candidates: ClassVar = "debaters"
 
-    p: float
+    p: float = word(key="random")
+    """The probability of each edge."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkX(BaseTopology):
     """A graph of a networkx generator; its nodes are the agents in their order, undirected edges go both ways."""
 
-    word: ClassVar = "networkx"
+    key: ClassVar = "networkx"
     candidates: ClassVar = "debaters"
     is_square: ClassVar = True
 
@@ -119,7 +122,7 @@ class NetworkX(BaseTopology):
 class Sparse(BaseTopology):
     """The edges of another topology whose weight, an expression, is kept by a rule."""
 
-    word: ClassVar = "sparse"
+    key: ClassVar = "sparse"
     candidates: ClassVar = "debaters"
 
     weight: str
@@ -131,7 +134,7 @@ class Sparse(BaseTopology):
 class OfRole(BaseTopology):
     """All agents of some roles are heard, role after role."""
 
-    word: ClassVar = "role"
+    key: ClassVar = "role"
     candidates: ClassVar = "named"
 
     roles: tuple[str, ...]

@@ -41,7 +41,7 @@ class KeepRule:
         What its number means; empty if it takes none.
     retained : callable or None
         If its number counts agents: from this number and the number of candidates to how many it keeps (see
-        `Keep.retained`). Such a rule may have a floor.
+        `Keep.retained`).
     fewest : int
         If its number counts agents: the least number.
     """
@@ -65,13 +65,10 @@ class Keep:
         A name of `KEEP_RULES`.
     number : float or None
         k of `top` and `drop_bottom`, the threshold of `above`.
-    floor : float or None
-        With `top` and `drop_bottom`: weights up to this one are never kept.
     """
 
     rule: str
     number: float | None = None
-    floor: float | None = None
 
     @property
     def declaration(self) -> KeepRule:
@@ -81,10 +78,10 @@ class Keep:
     @property
     def may_keep_nobody(self) -> bool:
         """Whether all weights may be too low."""
-        return not self.declaration.keeps_somebody or self.floor is not None
+        return not self.declaration.keeps_somebody
 
     def retained(self, candidates: int) -> int | None:
-        """Return how many of some candidates its number keeps if all weights differ and none is below the floor.
+        """Return how many of some candidates its number keeps if all weights differ.
 
         None if the number does not count agents. Less than 1 means that the number leaves nobody, more than the
         candidates that it has no effect.
@@ -111,9 +108,6 @@ def select_edges(weight: Floats, keep: Keep) -> Bools:
     (S, L) bool array
     """
     possible = ~np.isnan(weight)
-    if keep.floor is not None:
-        possible &= np.where(possible, weight, -np.inf) > keep.floor
-        weight = np.where(possible, weight, np.nan)
     return keep.declaration.select(weight, possible, keep.number) if possible.any() else possible
 
 

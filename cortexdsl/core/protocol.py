@@ -30,24 +30,21 @@ SIMILARITY_FROM_REPLIES = "asked"
 
 @dataclass(frozen=True, slots=True)
 class TurnFilter:
-    """A selection of a speaker's turns that reach a prompt.
+    """Turns in some steps, of the heard agents or of the speaker itself.
 
     Attributes
     ----------
-    steps : tuple of str
-        Only turns of these steps, whatever they read; if empty, turns that others may hear.
     about_me : bool
         Only turns about (or for) the listener; of any kind if `steps` is empty.
-    last : int or None
-        Only the turns of so many last executions of steps; None: of all.
-    where : str
-        Only turns that meet this condition; empty: all.
     """
 
-    steps: tuple[str, ...] = ()
+    steps: tuple[str, ...] = word((), key="step")
+    """A step or a list of steps. Default: all steps that give answers, summaries or comments."""
     about_me: bool = False
-    last: int | None = 1
-    where: str = ""
+    last: int | None = word(1)
+    """How many of the last runs of these steps count: a number, or all."""
+    where: str = word("")
+    """Only turns for which this condition holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,16 @@ Bools: TypeAlias = NDArray[np.bool_]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
-def word(default: Any = MISSING, **bounds: Any) -> Any:
+def word(default: Any = MISSING, *, key: str | None = None, **bounds: Any) -> Any:
     """Return a field that is a word of the language, too. The text below the field describes it in the manual.
 
     Parameters
     ----------
     default : value
         Without one the word must be written.
+    key : str, optional
+        The word, if it is not the name of the field.
     **bounds : values
         Bounds of numbers by the names that pydantic gives them, such as `ge=1`.
     """
-    return field(default=default, metadata={"bounds": bounds})
+    return field(default=default, metadata={"alias": key, "bounds": bounds})

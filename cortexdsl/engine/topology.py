@@ -66,7 +66,7 @@ def heard_matrix(
     count = len(speakers)
     if topology.is_square and tuple(speakers) != tuple(listeners):
         raise DebateError(
-            f"{', '.join(listeners)} cannot hear {', '.join(speakers)} by {topology.word}: "
+            f"{', '.join(listeners)} cannot hear {', '.join(speakers)} by {topology.key}: "
             "such a graph lies within one role"
         )
     rows = {name: k for k, name in enumerate(speakers)}

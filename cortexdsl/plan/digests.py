@@ -101,7 +101,7 @@ COVERED: Mapping[type, Coverage] = {
     Groups: Coverage("Groups", "count sizes"),
     GrowthStep: Coverage("GrowthStep", "value method"),
     Judging: Coverage("Judging", "model datasets prompt_digest"),
-    Keep: Coverage("Keep", "rule number", later="floor"),
+    Keep: Coverage("Keep", "rule number"),
     Limits: Coverage("Limits", "calls tokens dollars seconds connections failed wait"),
     Match: Coverage("Match", "unit cell", later="grow values"),
     Measure: Coverage("Measure", "source samples verifier prompt"),

@@ -79,8 +79,8 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "These are the values of `hears` in a step, which says who hears whom, and their keys. An edge is a pair of "
         "agents: the second hears the first.",
         (
-            "values of hears", "RingForm", "GroupsForm", "EdgesForm", "RandomForm", "NetworkXForm",
-            "SelectionForm", "values of topology", "ConditionForm",
+            "values of hears", "RingText", "GroupsForm", "EdgesText", "RandomEdgesText", "NetworkXForm",
+            "SelectionForm", "values of topology",
         ),
     ),
     "decisions": KeyPage(

@@ -190,7 +190,7 @@ VALUES: Mapping[str, Values] = {
 SPELLINGS: Mapping[tuple[str, str], str] = {
     ("spec", "grid"): "`{METHOD: {SETTING: [VALUES]}}`; or `{METHOD: [{...}, {...}]}` for several grids of it",
     ("spec", "teams"): "`NAME:` list of agents, or `everyone`",
-    ("EdgesForm", "edges"): "list of `[SPEAKER, LISTENER]`",
+    ("EdgesText", "edges"): "list of `[SPEAKER, LISTENER]`",
     ("CaseText", "case"): "`$SETTING`",
     ("CaseText", "do"): "`VALUE:` list, each item [one of 4 values](#values-of-schedule)",
     ("MethodText", "grow"): "`NAME` or `{NAME: [VALUES]}`",

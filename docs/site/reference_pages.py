@@ -229,7 +229,6 @@ def range_of(schema: Schema) -> str:
 
 TITLES = {
     "BallotForm": "vote by an expression",
-    "ConditionForm": "where in topology",
     "EdgeForm": "edge of a role",
     "ModelForm": "model as a role",
     "SelectionForm": "edges of a graph",

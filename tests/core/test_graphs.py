@@ -14,9 +14,9 @@ TOPOLOGIES: tuple[type[BaseTopology], ...] = get_args(Topology)
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_every_topology_declares_its_word_and_whom_a_listener_can_hear(topology: type[BaseTopology]) -> None:
-    assert topology.word
+    assert topology.key
     assert topology.candidates in ("nobody", "itself", "debaters", "role", "named")
 
 
 def test_no_two_topologies_have_the_same_word() -> None:
-    assert len({topology.word for topology in TOPOLOGIES}) == len(TOPOLOGIES)
+    assert len({topology.key for topology in TOPOLOGIES}) == len(TOPOLOGIES)

@@ -195,7 +195,7 @@ def test_equal_weights_are_all_kept_by_a_rule_that_compares(name: str) -> None:
 
 
 @pytest.mark.parametrize(("keep", "expected"), [(Keep("above", 3), True), (Keep("top", 1), False), (Keep("all"), False),
-                                                (Keep("top", 1, 3.0), True), (Keep("mean"), False)])  # fmt: skip
-def test_a_threshold_or_a_floor_may_keep_nobody(keep: Keep, expected: bool) -> None:
+                                                (Keep("mean"), False)])  # fmt: skip
+def test_a_threshold_may_keep_nobody(keep: Keep, expected: bool) -> None:
     assert keep.may_keep_nobody == expected
     assert (one_listener(keep, [np.nan, 1.0, 2.0]) == []) == expected

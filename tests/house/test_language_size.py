@@ -7,11 +7,8 @@ from benchmarks.house.language_size import fixed_values, places, places_of_proto
 NOT_YET_USED = {
     "BinText.above",
     "BinText.through",
-    "ConditionForm.where",
-    "DropBottomForm.above",
     "StepModelForm.top_p",
     "StepText.placebo",
-    "TopForm.above",
 }
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
 MOST = {"places": 261, "places of a protocol": 81, "keys": 205, "fixed values": 87}

@@ -61,7 +61,7 @@ def test_every_form_is_on_exactly_one_page_of_keys(site: dict[str, ModuleType]) 
     with_keys = {name for name, form in forms.items() if form.get("properties")} - {"ProtocolText"}
     placed = Counter(entry for page in site["key_pages"].KEY_PAGES.values() for entry in page.contents)
     lists = {entry for entry in placed if entry.startswith(site["key_pages"].LIST)}
-    assert len(with_keys) > 50
+    assert len(with_keys) > 40
     assert set(placed) - lists == with_keys, "give each form a page in docs/site/key_pages.py"
     assert set(placed.values()) == {1}
 

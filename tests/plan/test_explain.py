@@ -187,7 +187,7 @@ def test_a_vote_is_shown_with_its_fallback() -> None:
         (Groups(2, (3, 1)), {"groups": {"count": 2, "sizes": [3, 1]}}),
         (Sparse("differs", MET, Groups(2)), {"where": "differs", "topology": {"groups": 2}}),
         (Sparse("confidence", Keep("mean")), {"weight": "confidence", "keep": "mean"}),
-        (Sparse("confidence", Keep("top", 1, 0.5)), {"weight": "confidence", "keep": {"top": 1, "above": 0.5}}),
+        (Sparse("confidence", Keep("top", 1)), {"weight": "confidence", "keep": {"top": 1}}),
         (Sparse("(2) * before(weight)", Keep("above", 0.7)), {"weight": "2 * before(weight)", "keep": {"above": 0.7}}),
     ],
 )

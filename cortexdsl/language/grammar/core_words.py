@@ -60,11 +60,16 @@ class FromCore:
     def __init__(self, example: str = "", check: Callable[[Any, Collection[str]], None] | None = None, **types: Any):
         self._example, self._check, self._types = example, check, types
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def entry(self, source: Any) -> type[StrictEntry]:
+        """Return the form of a class."""
         name, doc = f"{source.__name__}Text", source.__doc__.partition("\n")[0]
         entry: Any = create_model(name, __base__=StrictEntry, __doc__=doc, **declared_words(source, self._types))
         entry.example, entry.core = self._example, source
-        return no_info_after_validator_function(partial(self._value, source), handler.generate_schema(entry))
+        return entry  # type: ignore[no-any-return]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        made = partial(self._value, source)
+        return no_info_after_validator_function(made, handler.generate_schema(self.entry(source)))
 
     def _value(self, source: Any, entry: StrictEntry) -> Any:
         value = core_value(source, entry)
@@ -73,13 +78,39 @@ class FromCore:
         return value
 
 
+class WrittenAs:
+    """Annotation of a class of the core: another type says how a value is written, and makes it.
+
+    Parameters
+    ----------
+    written : type
+        A form with a function `value`, or a union whose members become values of the class.
+    """
+
+    def __init__(self, written: Any) -> None:
+        self.written = written
+
+    def entry(self, source: Any) -> Any:
+        """Return how the value is written."""
+        return self.written
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler.generate_schema(self.written)
+        is_form = isinstance(self.written, type)
+        return no_info_after_validator_function(operator.methodcaller("value"), schema) if is_form else schema
+
+
 def declared_words(kind: Any, types: Mapping[str, Any]) -> dict[str, Any]:
     """Return the type and the declaration of each field of a class that is a word (see `core.types.word`)."""
     hints = get_type_hints(kind)
     return {
         field.name: (
             types.get(field.name) or _as_written(hints[field.name]),
-            Field(... if field.default is dataclasses.MISSING else field.default, **field.metadata["bounds"]),
+            Field(
+                ... if field.default is dataclasses.MISSING else field.default,
+                alias=field.metadata["alias"],
+                **field.metadata["bounds"],
+            ),
         )
         for field in dataclasses.fields(kind)
         if field.metadata

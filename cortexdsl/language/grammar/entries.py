@@ -194,16 +194,21 @@ def listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
 
+def _form(member: Any) -> type[StrictEntry] | None:
+    """Return the entry of a union's member that is a form, of the language or of the core; None for other members."""
+    plain, *also = get_args(member) if get_origin(member) is Annotated else (member,)
+    entry = next((each.entry(plain) for each in also if hasattr(each, "entry")), plain)
+    return entry if isinstance(entry, type) and issubclass(entry, StrictEntry) else None
+
+
 def _kind(member: Any) -> str:
-    """Return how values of a union's member are written."""
+    """Return how values of a union's member that is not a form are written."""
     if member is Setting:
         return "setting"
     plain = get_args(member)[0] if get_origin(member) is Annotated else member
     origin = get_origin(plain)
     if origin is not None:
         return {Literal: "word", tuple: "list", dict: "mapping"}[origin]
-    if issubclass(plain, StrictEntry):
-        return "form"
     return {str: "text", int: "number", float: "number", type(None): "nothing"}[plain]
 
 
@@ -249,12 +254,11 @@ class _Union:
         self.words: dict[str, str] = {}
         self.other: dict[str, str] = {}
         for tag, member in members.items():
-            kind = _kind(member)
-            if kind == "form":
-                self.forms[tag], self.keys[tag] = member, member.key()
-                if not any(field.is_required() for field in member.model_fields.values()):
+            if (form := _form(member)) is not None:
+                self.forms[tag], self.keys[tag] = form, form.key()
+                if not any(field.is_required() for field in form.model_fields.values()):
                     self.any_form = tag
-            elif kind == "word":
+            elif (kind := _kind(member)) == "word":
                 plain = get_args(member)[0] if get_origin(member) is Annotated else member
                 self.words |= dict.fromkeys(get_args(plain), tag)
             else:
@@ -262,8 +266,6 @@ class _Union:
 
     def tag(self, value: Any) -> str | None:
         """Return the tag of the member that a value is written like."""
-        if isinstance(value, StrictEntry):
-            return next((tag for tag, form in self.forms.items() if type(value) is form), None)
         if isinstance(value, dict):
             return self._form(value) or self._any(value, "mapping")
         if isinstance(value, list | tuple):

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, create_model, model_validator
 
 from cortexdsl.core import KEEP_RULES, KEEP_TRUE, Keep, graphs
 from cortexdsl.core.keep_rules import KeepRule
+from cortexdsl.language.grammar.core_words import FromCore, WrittenAs
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
@@ -21,7 +22,6 @@ from cortexdsl.language.grammar.entries import (
     Text,
     Variable,
     invalid,
-    number,
 )
 from cortexdsl.language.grammar.expressions import Weight
 
@@ -30,63 +30,38 @@ Threshold: TypeAlias = Annotated[Number | Setting, OneOf()]
 
 # ---------------------------------------------------------------- which weights are kept
 class KeepForm(StrictEntry):
-    """A rule with its number. The required key is its name in `KEEP_RULES`; `above`, if optional, is the floor."""
+    """A rule with its number. The key is its name in `KEEP_RULES`."""
 
-    def as_keep(self) -> Keep:
-        """Return the rule, once settings have their values."""
-        name = self.key()
-        numbers = {word: number(value) for word, value in self if value is not None}
-        return Keep(name, numbers.pop(name), numbers.get("above"))
-
-    @property
-    def may_keep_nobody(self) -> bool:
-        """Whether all weights may be too low."""
-        return not KEEP_RULES[self.key()].keeps_somebody or getattr(self, "above", None) is not None
+    def value(self) -> Keep:
+        """Return the rule."""
+        ((name, number),) = self
+        return Keep(name, number)
 
 
-def _keep_form(name: str, rule: KeepRule) -> type[KeepForm]:
+def _keep_form(name: str, rule: KeepRule) -> Any:
     """Return the form of a rule that takes a number."""
-    words: dict[str, Any] = {name: (Threshold, Field(description=rule.number))}
-    letter, floor = "x", ""
-    if rule.retained is not None:
-        letter, floor = "k", " With `above: x`, weights up to x are never kept."
-        words[name] = (Count if rule.fewest else CountOrZero, Field(description=rule.number))
-        words["above"] = (Threshold | None, Field(None, description="Weights up to this one are never kept."))
-    return create_model(
+    letter, number = ("x", Threshold) if rule.retained is None else ("k", Count if rule.fewest else CountOrZero)
+    words: dict[str, Any] = {name: (number, Field(description=rule.number))}
+    form: Any = create_model(
         f"{name.title().replace('_', '')}Form",
         __base__=KeepForm,
-        __doc__=f"`{{{name}: {letter}}}`: keep {rule.summary}.{floor}",
+        __doc__=f"`{{{name}: {letter}}}`: keep {rule.summary}.",
         __module__=__name__,
         **words,
     )
+    return Annotated[Keep, WrittenAs(form)]
 
 
 _KEEP_WORDS = tuple(name for name, rule in KEEP_RULES.items() if not rule.number)
 _KEEP_FORMS = tuple(_keep_form(name, rule) for name, rule in KEEP_RULES.items() if rule.number)
-KeepWord: TypeAlias = Literal[_KEEP_WORDS]  # type: ignore[valid-type]
-KeepText: TypeAlias = Annotated[Union[(KeepWord, Setting, *_KEEP_FORMS)], OneOf()]  # type: ignore[valid-type]
-
-
-def keep_rule(written: Any) -> Keep:
-    """Return the rule that a validated `keep:` means, once settings have their values."""
-    return written.as_keep() if isinstance(written, KeepForm) else Keep(written)
-
-
-def may_keep_nobody(written: Any) -> bool:
-    """Return whether a validated `keep:` may leave nobody; False for a setting, whose value is not known yet."""
-    if isinstance(written, KeepForm):
-        return written.may_keep_nobody
-    return written in KEEP_RULES and not KEEP_RULES[written].keeps_somebody
+_KeepWord: TypeAlias = Annotated[Literal[_KEEP_WORDS], AfterValidator(Keep)]  # type: ignore[valid-type]
+KeepText: TypeAlias = Annotated[
+    Keep,
+    WrittenAs(Annotated[Union[(_KeepWord, Setting, *_KEEP_FORMS)], OneOf()]),
+]
 
 
 # ---------------------------------------------------------------- layouts
-class RingForm(StrictEntry):
-    """`{ring: k}`: hear the k nearest agents on each side."""
-
-    ring: Count
-    """How many neighbours on each side are heard."""
-
-
 class GroupsForm(StrictEntry):
     """`{groups: n}` or `{groups: [sizes]}`: hear the other agents of the same group."""
 
@@ -96,19 +71,10 @@ class GroupsForm(StrictEntry):
     ]
     """How many groups of about equal size, or the size of each group."""
 
-
-class EdgesForm(StrictEntry):
-    """`{edges: [[speaker, listener], ...]}`: hear along these edges, which are pairs of names."""
-
-    edges: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)], ...]
-    """Pairs of agents: the speaker, then the listener."""
-
-
-class RandomForm(StrictEntry):
-    """`{random: p}`: hear each other agent with probability p."""
-
-    random: Annotated[Share | Setting, OneOf()]
-    """The probability of each edge."""
+    def value(self) -> graphs.Groups:
+        """Return the groups."""
+        sizes: Any = self.groups
+        return graphs.Groups(len(sizes), sizes) if isinstance(sizes, tuple) else graphs.Groups(sizes)
 
 
 class NetworkXForm(StrictEntry, extra="allow"):
@@ -120,19 +86,18 @@ class NetworkXForm(StrictEntry, extra="allow"):
     networkx: Variable
     """A graph generator of networkx. Its arguments, except the number of nodes, are further keys."""
 
-
-class ConditionForm(StrictEntry):
-    """`{where: CONDITION}`: in `topology`, only the edges for which a condition holds."""
-
-    where: Weight
-    """A condition on edges. For example, `differs`: the last answers of the two agents are not equal."""
+    def value(self) -> graphs.NetworkX:
+        """Return the graph."""
+        return graphs.NetworkX(self.networkx, dict(self.model_extra or {}))
 
 
-LayoutText: TypeAlias = Annotated[
-    Literal["everyone"] | Setting | RingForm | GroupsForm | EdgesForm | RandomForm | NetworkXForm | ConditionForm,
-    OneOf(),
-]
-"""A layout among debaters; weights may keep a part of it."""
+_Everyone: TypeAlias = Annotated[Literal["everyone"], AfterValidator(lambda word: graphs.Everyone())]
+_Ring: TypeAlias = Annotated[graphs.Ring, FromCore(reach=Count)]
+_Groups: TypeAlias = Annotated[graphs.Groups, WrittenAs(GroupsForm)]
+_Pair: TypeAlias = Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)]
+_Edges: TypeAlias = Annotated[graphs.Edges, FromCore(pairs=tuple[_Pair, ...])]
+_Random: TypeAlias = Annotated[graphs.RandomEdges, FromCore(p=Annotated[Share | Setting, OneOf()])]
+_NetworkX: TypeAlias = Annotated[graphs.NetworkX, WrittenAs(NetworkXForm)]
 
 
 class SelectionForm(StrictEntry):
@@ -143,13 +108,13 @@ class SelectionForm(StrictEntry):
 
     example: ClassVar[str] = "{topology: ..., where: ..., weight: ..., keep: ...}"
 
-    topology: LayoutText = "everyone"
+    topology: LayoutText = Field("everyone", validate_default=True)
     """Only edges of this graph are considered."""
     where: Weight | None = None
     """A condition on edges. For example, `differs`: the last answers of the two agents are not equal."""
     weight: Weight | None = None
     """An expression with a value for each edge, such as similarity."""
-    keep: KeepText = "mean"
+    keep: KeepText = Field("mean", validate_default=True)
     """The rule that keeps edges by their weights."""
 
     @model_validator(mode="after")
@@ -160,70 +125,45 @@ class SelectionForm(StrictEntry):
             raise invalid("keep compares weights, and there is no weight", "write weight:, or remove keep")
         return self
 
-    def as_topology(self) -> graphs.Topology:
-        """Return the topology that it means, once settings have their values."""
-        layout: Any = topology(self.topology)
+    def value(self) -> graphs.Topology:
+        """Return the topology."""
+        layout: Any = self.topology
         if self.where is not None:
             layout = graphs.Sparse(self.where, KEEP_TRUE, layout)
-        return layout if self.weight is None else graphs.Sparse(self.weight, keep_rule(self.keep), layout)
+        return layout if self.weight is None else graphs.Sparse(self.weight, self.keep, layout)
 
 
-def _role(value: str) -> str:
-    form = next((form for form in _GRAPHS if form.key() == value), None)
-    if form is not None:
-        raise invalid(f"{value} needs a value", f"write {form.spelling()}")
-    return value
+_Selection: TypeAlias = Annotated[graphs.Sparse, WrittenAs(SelectionForm)]
+LayoutText: TypeAlias = Annotated[
+    _Everyone | Setting | _Ring | _Groups | _Edges | _Random | _NetworkX | _Selection, OneOf()
+]
+"""A layout among debaters; weights may keep a part of it."""
+SelectionForm.model_rebuild()
 
-
-_GRAPHS = (RingForm, GroupsForm, EdgesForm, RandomForm, NetworkXForm)
 HearsWord: TypeAlias = Literal["nobody", "everyone", "self"]
+_WORDS: dict[str, graphs.Topology] = {"nobody": graphs.Nobody(), "everyone": graphs.Everyone(), "self": graphs.Self()}
+_FORMS = {"ring": "{ring: k}", "groups": "{groups: n}", "edges": "{edges: [[speaker, listener], ...]}",
+          "random": "{random: p}", "networkx": "{networkx: GENERATOR, ...}"}  # fmt: skip
+
+
+def _role(value: str) -> graphs.OfRole:
+    if value in _FORMS:
+        raise invalid(f"{value} needs a value", f"write {_FORMS[value]}")
+    return graphs.OfRole((value,))
+
+
 _RoleName: TypeAlias = Annotated[Name | Setting, OneOf()]
-HearsText: TypeAlias = Annotated[
-    HearsWord
+_Hears: TypeAlias = Annotated[
+    Annotated[HearsWord, AfterValidator(_WORDS.__getitem__)]
     | Setting
     | Annotated[Text, AfterValidator(_role)]
-    | Annotated[tuple[_RoleName, ...], Field(min_length=1)]
-    | RingForm
-    | GroupsForm
-    | EdgesForm
-    | RandomForm
-    | NetworkXForm
-    | SelectionForm,
+    | Annotated[tuple[_RoleName, ...], Field(min_length=1), AfterValidator(graphs.OfRole)]
+    | _Ring
+    | _Groups
+    | _Edges
+    | _Random
+    | _NetworkX
+    | _Selection,
     OneOf("ROLE", "[roles]"),
 ]
-
-
-def heard_roles(hears: Any) -> tuple[str, ...]:
-    """Return the roles that a validated `hears:` names; none if it is a word, a setting or a graph."""
-    if isinstance(hears, str):
-        return () if hears in _WORDS or "$" in hears else (hears,)
-    return hears if isinstance(hears, tuple) else ()
-
-
-_WORDS: dict[str, graphs.Topology] = {"nobody": graphs.Nobody(), "everyone": graphs.Everyone(), "self": graphs.Self()}
-
-
-def topology(hears: Any) -> Any:
-    """Return the topology that a validated `hears:` or `topology:` means, once settings have their values."""
-    match hears:
-        case str() if hears in _WORDS:
-            return _WORDS[hears]
-        case str() | tuple():
-            return graphs.OfRole(heard_roles(hears))
-        case RingForm():
-            return graphs.Ring(int(number(hears.ring)))
-        case GroupsForm(groups=tuple() as sizes):
-            return graphs.Groups(len(sizes), sizes)
-        case GroupsForm(groups=int() as count):
-            return graphs.Groups(count)
-        case EdgesForm():
-            return graphs.Edges(tuple((speaker, listener) for speaker, listener in hears.edges))
-        case RandomForm():
-            return graphs.RandomEdges(float(number(hears.random)))
-        case NetworkXForm():
-            return graphs.NetworkX(hears.networkx, dict(hears.model_extra or {}))
-        case ConditionForm():
-            return graphs.Sparse(hears.where, KEEP_TRUE)
-        case SelectionForm():
-            return hears.as_topology()
-    raise AssertionError(hears)  # pragma: no cover - the types admit nothing else
+HearsText: TypeAlias = Annotated[graphs.Topology, WrittenAs(_Hears)]

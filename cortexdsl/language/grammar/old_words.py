@@ -36,6 +36,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "AgentText": {"given": "vars: {}"},
     **{loop: {"unless": "if: not ({})"} for loop in ("LoopText", "BlockText")},
     "SelectionForm": {"role": "hears: {}", "sparse": "{}", "within": "topology: {}"},
+    **{form: {"above": "where: WEIGHT > {}, beside weight and keep"} for form in ("TopForm", "DropBottomForm")},
     "decide": {
         "else": "decide: [ROLE, {}]",
         "last": "decide: {}",

@@ -14,7 +14,7 @@ from cortexdsl.expressions.names import NAMES
 from cortexdsl.expressions.negation import negated
 from cortexdsl.language.grammar.entries import Count, CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
 from cortexdsl.language.grammar.expressions import ChoiceWeight, expression
-from cortexdsl.language.grammar.hears import KeepText, keep_rule, may_keep_nobody
+from cortexdsl.language.grammar.hears import KeepText
 from cortexdsl.language.grammar.old_words import expression_remedy
 from cortexdsl.language.nodes import shown
 
@@ -158,7 +158,7 @@ class ChooseText(StrictEntry):
     """The role whose agents are the candidates. Default: the role itself."""
     weight: ChoiceWeight | None = None
     """An expression with a value for each candidate."""
-    keep: KeepText = "mean"
+    keep: KeepText = Field("mean", validate_default=True)
     """The rule that chooses candidates by their weights."""
     where: ChoiceWeight | None = None
     """A condition on candidates, instead of weight and keep."""
@@ -185,14 +185,14 @@ class ChooseText(StrictEntry):
     @property
     def may_keep_nobody(self) -> bool:
         """Whether all candidates may be refused."""
-        return self.where is not None or may_keep_nobody(self.keep)
+        return self.where is not None or getattr(self.keep, "may_keep_nobody", False)  # a setting: not known yet
 
 
 def choice_of(written: ChooseText) -> Choose:
     """Return what a validated `choose:` means, once settings have their values."""
     if written.where is not None:
         return Choose(written.choose, written.source, written.where, KEEP_TRUE)
-    return Choose(written.choose, written.source, written.weight or "", keep_rule(written.keep), written.order or "")
+    return Choose(written.choose, written.source, written.weight or "", written.keep, written.order or "")
 
 
 ItemText: TypeAlias = Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.core import Beside, Each, Memory, Reads, Shows, Step, TurnFilter
-from cortexdsl.language.grammar.core_words import with_words_of
+from cortexdsl.language.grammar.core_words import FromCore, with_words_of
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
@@ -22,7 +22,6 @@ from cortexdsl.language.grammar.entries import (
     Whole,
     invalid,
     listed,
-    number,
 )
 from cortexdsl.language.grammar.expressions import TurnCondition
 from cortexdsl.language.grammar.hears import HearsText
@@ -69,28 +68,14 @@ PromptText: TypeAlias = Annotated[
 ]
 
 
-class TurnFilterText(StrictEntry):
-    """`{step: NAME, last: 1, where: approved}`: turns in some steps, of the heard agents or of the speaker itself."""
-
-    example: ClassVar[str] = "{step: answer, last: all}"
-
-    step: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = ()
-    """A step or a list of steps. Default: all steps that give answers, summaries or comments."""
-    last: Annotated[Literal["all"] | Setting | AtLeastOne, OneOf()] = 1
-    """How many of the last runs of these steps count: a number, or all."""
-    where: TurnCondition | None = None
-    """Only turns for which this condition holds."""
-
-
-def turn_filter(written: Any) -> Any:
-    """Return what a validated value of `shows:` or `memory:` means, once settings have their values."""
-    if isinstance(written, str):
-        return written
-    last = None if written.last == "all" else int(number(written.last))
-    return TurnFilter(written.step, last=last, where=written.where or "")
-
-
-_Shown: TypeAlias = Shows | Setting | TurnFilterText
+_Names: TypeAlias = Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])]
+_Last: TypeAlias = Annotated[
+    Literal["all"] | Setting | AtLeastOne, OneOf(), AfterValidator(lambda last: None if last == "all" else last)
+]
+TurnFilterEntry: TypeAlias = Annotated[
+    TurnFilter, FromCore("{step: answer, last: all}", steps=_Names, last=_Last, where=TurnCondition)
+]
+_Shown: TypeAlias = Shows | Setting | TurnFilterEntry
 
 
 def _readable(reads: tuple[Reads, ...]) -> tuple[Reads, ...]:
@@ -169,7 +154,7 @@ class StepText(StrictEntry):
     """The role whose agents speak."""
     prompt: PromptText
     """The template of the prompt, or several templates."""
-    hears: HearsText = "nobody"
+    hears: HearsText = Field("nobody", validate_default=True)
     """Which agents each speaker hears."""
     shows: Annotated[
         tuple[Annotated[_Shown, OneOf()], ...],
@@ -177,7 +162,7 @@ class StepText(StrictEntry):
         Field(min_length=1),
     ] = ("last",)
     """Which turns of the heard agents the prompt shows."""
-    memory: Annotated[Memory | Setting | TurnFilterText, OneOf()] = "none"
+    memory: Annotated[Memory | Setting | TurnFilterEntry, OneOf()] = "none"
     """Which of its own turns a speaker is shown."""
     material: Annotated[dict[str, Plain], AfterValidator(_without_knowledge)] = Field(
         default_factory=dict, alias="with"

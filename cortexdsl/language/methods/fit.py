@@ -37,7 +37,7 @@ from cortexdsl.errors import DebateError, Problem, nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import VARS
 from cortexdsl.language.grammar.protocol import ProtocolText
-from cortexdsl.language.grammar.schedule import ChooseText, choice_of
+from cortexdsl.language.grammar.schedule import ChooseText
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, Route
 from cortexdsl.language.protocol import walks
 from cortexdsl.models.known_models import known_model
@@ -302,7 +302,7 @@ def agent_counts(method: Method, text: ProtocolText, problem_at: ProblemAt) -> I
     for choice, route in walks.items_of(ChooseText, text):
         standing = _most_standing(method, choice.source)
         if choice.where is None and standing:
-            keep = choice_of(choice).keep
+            keep = choice.keep
             yield count((*route, "keep", keep.rule), _chosen(keep, standing))
 
 

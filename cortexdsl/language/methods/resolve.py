@@ -13,13 +13,12 @@ from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.core_words import core_value
 from cortexdsl.language.grammar.entries import number
-from cortexdsl.language.grammar.hears import topology
 from cortexdsl.language.grammar.methods import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
 from cortexdsl.language.grammar.schedule import OTHERWISE, BlockText, CaseText, ChooseText, LoopText, choice_of
 from cortexdsl.language.grammar.speakers import SAMPLING
-from cortexdsl.language.grammar.steps import StepModelForm, StepText, turn_filter
+from cortexdsl.language.grammar.steps import StepModelForm, StepText
 from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, known_sizes, layout_problems
 from cortexdsl.language.methods.role_assignment import (
     MethodChoice,
@@ -244,9 +243,6 @@ def _step(
         by_role=MappingProxyType(ways.by_role),
         said=ways.said,
         variants=ways.variants,
-        hears=topology(text.hears),
-        shows=tuple(map(turn_filter, text.shows)),
-        memory=turn_filter(text.memory),
         material=MappingProxyType(text.variables),
         each=text.kind,
         of=text.of,

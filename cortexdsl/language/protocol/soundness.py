@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import get_args
 
-from cortexdsl.core import AUDIBLE
+from cortexdsl.core import AUDIBLE, Groups, Nobody, OfRole
 from cortexdsl.errors import nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import OF_STEPS, VARS
-from cortexdsl.language.grammar.hears import GroupsForm, HearsWord, SelectionForm, heard_roles
+from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.grammar.methods import METHOD_WORDS
 from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText, deciding_role
 from cortexdsl.language.grammar.reserved import reserved
@@ -56,7 +56,7 @@ def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, str, tup
 def _likely_steps(text: ProtocolText, using: str) -> tuple[str, ...]:
     """Return the steps that are probably meant: those that are read as reviews, else those that the step hears."""
     step = text.steps[using]
-    heard = heard_roles(step.hears)
+    heard = _heard_roles(step.hears)
     likely: tuple[Callable[[StepText], bool], ...] = (
         lambda other: "review" in other.reads,
         lambda other: other.role in heard,
@@ -66,7 +66,7 @@ def _likely_steps(text: ProtocolText, using: str) -> tuple[str, ...]:
         steps = [
             name
             for name, other in text.steps.items()
-            if name != using and other.hears != "nobody" and other.kind == "speaker" and is_meant(other)
+            if name != using and other.hears != Nobody() and other.kind == "speaker" and is_meant(other)
         ]
         if steps:
             return tuple(steps)
@@ -134,7 +134,7 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
         if step.role not in text.roles:
             remedy = nearest(step.role, text.roles, say="roles")
             yield problem_at(("steps", name, "role"), f"there is no role {step.role}", remedy)
-        for role in heard_roles(step.hears):
+        for role in _heard_roles(step.hears):
             if role not in text.roles:
                 is_condition = is_expression(role, "weight")
                 remedy = (
@@ -235,7 +235,7 @@ def _step_references(text: ProtocolText, problem_at: ProblemAt) -> Iterator[Plac
     """Yield unknown steps in `shows` and `memory`."""
     for name, step in text.steps.items():
         for word, each in (*(("shows", turns) for turns in step.shows), ("memory", step.memory)):
-            for other in () if isinstance(each, str) else each.step:
+            for other in () if isinstance(each, str) else each.steps:
                 if other not in text.steps:
                     remedy = nearest(other, text.steps, say="steps")
                     yield problem_at(("steps", name, word), f"there is no step {other}", remedy)
@@ -285,7 +285,7 @@ def _is_met(text: ProtocolText, factor: str) -> bool:
 
 def _unheard(text: ProtocolText, name: str, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     """Yield heard roles all of whose turns are not talk (such as reviews), so that they would reach nobody."""
-    roles = heard_roles(text.steps[name].hears)
+    roles = _heard_roles(text.steps[name].hears)
     for i, role in enumerate(roles):
         kinds = {other: step.reads[0] for other, step in text.steps.items() if step.role == role}
         if kinds and not set(kinds.values()) & AUDIBLE:
@@ -301,5 +301,9 @@ def _reads(text: ProtocolText, what: str) -> bool:
 
 def _has_groups(text: ProtocolText) -> bool:
     hears = [step.hears for step in text.steps.values()]
-    inner = [form.topology for form in hears if isinstance(form, SelectionForm)]
-    return any(isinstance(form, GroupsForm) for form in (*hears, *inner))
+    return any(isinstance(getattr(each, "within", each), Groups) for each in hears)
+
+
+def _heard_roles(hears: object) -> tuple[str, ...]:
+    """Return the roles that a validated `hears:` names."""
+    return hears.roles if isinstance(hears, OfRole) else ()

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeVar
 
-from cortexdsl.core import NEVER
-from cortexdsl.language.grammar.hears import SelectionForm
+from cortexdsl.core import NEVER, Sparse, TurnFilter
 from cortexdsl.language.grammar.protocol import BallotForm, ProtocolText
 from cortexdsl.language.grammar.schedule import BlockText, CaseText, ChooseText, LoopText
-from cortexdsl.language.grammar.steps import TurnFilterText
 from cortexdsl.language.nodes import Route
 
 T = TypeVar("T")
@@ -35,6 +33,11 @@ def items_of(kind: type[T], text: ProtocolText) -> Iterator[tuple[T, Route]]:
             yield item, route
 
 
+def weights_of(hears: object) -> tuple[str, ...]:
+    """Return the weights of a topology, the innermost first; a condition is one, too."""
+    return (*weights_of(hears.within), hears.weight) if isinstance(hears, Sparse) else ()
+
+
 def conditions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
     """Yield the conditions of a schedule with their routes: those that skip items, and those that end loops."""
     for item, route in walk(text.schedule):
@@ -45,10 +48,9 @@ def conditions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
 def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
     """Yield the expressions of a protocol with their routes."""
     for name, step in text.steps.items():
-        if isinstance(step.hears, SelectionForm):
-            yield from ((text, ("steps", name, "hears")) for text in (step.hears.where, step.hears.weight) if text)
+        yield from ((text, ("steps", name, "hears")) for text in weights_of(step.hears))
         for word, each in (*(("shows", turns) for turns in step.shows), ("memory", step.memory)):
-            if isinstance(each, TurnFilterText) and each.where:
+            if isinstance(each, TurnFilter) and each.where:
                 yield each.where, ("steps", name, word)
     for choice, route in items_of(ChooseText, text):
         yield (choice.where or choice.weight or "1"), (*route, "weight" if choice.where is None else "where")

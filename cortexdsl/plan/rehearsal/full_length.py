@@ -97,7 +97,7 @@ def known_choices(method: Method) -> frozenset[Choose]:
 def keeps_a_number(choice: Choose) -> bool:
     """Return whether a choice keeps the same number of agents in every debate: drawn weights are never equal."""
     keep = choice.keep
-    return keep.declaration.retained is not None and keep.floor is None and "random" in parse(choice.weight).names
+    return keep.declaration.retained is not None and "random" in parse(choice.weight).names
 
 
 def keeps_everybody(choice: Choose) -> bool:

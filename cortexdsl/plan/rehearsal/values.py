@@ -45,7 +45,7 @@ def _plain(value: Any) -> Any:
         return [_plain(inner) for inner in value]
     if isinstance(value, Keep):
         number = {value.rule: value.number} if value.number is not None else {}
-        return {**number, "above": value.floor} if value.floor is not None else number or value.rule
+        return number or value.rule
     if isinstance(value, Choose):
         source = {} if value.source == value.role else {"from": value.source}
         return {"choose": value.role, **source, **_picked(value), **({"order": value.order} if value.order else {})}
@@ -66,9 +66,9 @@ def _plain(value: Any) -> Any:
         return {**named, **({"with": material} if material else {}), **knowledge}
     if isinstance(value, Method):
         return method_values(value)
-    if hasattr(value, "word"):  # a topology
+    if hasattr(value, "key"):  # a topology
         named = _fields(value)
-        return {value.word: next(iter(named.values())) if len(named) == 1 else named} if named else value.word
+        return {value.key: next(iter(named.values())) if len(named) == 1 else named} if named else value.key
     return _fields(value) if is_dataclass(value) else value
 
 

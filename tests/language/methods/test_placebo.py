@@ -29,7 +29,7 @@ def test_every_protocol_in_which_debaters_hear_others_takes_one(tmp_path: Path) 
     """The steps of judges and summarizers stay as they are."""
     text = SMALL.replace("protocol: multi-llm", "protocol: mad-summary")
     steps = load_cells(tmp_path, text.replace("full: {", "full: {placebo: own, "))[-1].debate.steps
-    roles = {step.role: step.placebo for step in steps.values() if step.hears.word != "nobody"}
+    roles = {step.role: step.placebo for step in steps.values() if step.hears.key != "nobody"}
     assert roles["debater"] == "own"
     assert {kind for role, kind in roles.items() if role != "debater"} == {"none"}
 
