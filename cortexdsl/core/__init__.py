@@ -4,8 +4,8 @@
 
 All are frozen, and importable from here or from their modules: `agents` (models and agents), `questions`, `graphs`
 (who hears whom), `keep_rules` (which weighted edges stay), `protocol` (what a debate does), `debates` (what it leaves
-behind), `costs` (what its calls cost), `ports` (calls, replies, and what the engine is given), `experiment` (cells and
-limits), `metrics` (their declarations; not imported here).
+behind), `costs` (what its calls cost), `ports` (calls, replies, and what the engine is given), `tools` (for the
+turns of agents), `experiment` (cells and limits), `metrics` (their declarations; not imported here).
 
 Edges run from speaker to listener: `u -> v` means *v hears u*, and every matrix is indexed `[speaker, listener]`.
 Rounds count from 0 (the opening). Confidences lie in [0, 1].
@@ -34,6 +34,7 @@ from cortexdsl.core.costs import (
     of_step,
 )
 from cortexdsl.core.debates import (
+    AnyCall,
     Debate,
     Deferred,
     Graph,
@@ -91,9 +92,11 @@ from cortexdsl.core.ports import (
 from cortexdsl.core.protocol import (
     AS_WRITTEN,
     AUDIBLE,
+    ELSE,
     NEVER,
     NOTHING,
     SIMILARITY_FROM_REPLIES,
+    TOOLS_PROMPT,
     Ablation,
     Beside,
     Bin,
@@ -112,4 +115,5 @@ from cortexdsl.core.protocol import (
     TurnFilter,
 )
 from cortexdsl.core.questions import Dataset, Image, Question, Reading
+from cortexdsl.core.tools import FunctionCall, Offer, OfferedTool, ToolForm, ToolRequest, ToolUse
 from cortexdsl.core.types import EMPTY, Bools, Floats, Scalar

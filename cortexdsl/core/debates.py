@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from cortexdsl.core.agents import Agent, Model
 from cortexdsl.core.confidence import ConfidenceSource, DebateSource
 from cortexdsl.core.protocol import PlaceboKind, Reads
+from cortexdsl.core.tools import ToolRequest, ToolUse
 from cortexdsl.core.types import EMPTY, Bools, Floats
 
 Stop: TypeAlias = Literal["consensus", "agreed", "condition", "rounds"]
@@ -138,6 +139,8 @@ class Turn:
         The measured confidence, if the method does not use the stated one.
     placebos : tuple of Placebo
         What the prompt showed instead of some of the turns in `heard` and `recalled`.
+    requests : tuple of ToolRequest
+        The replies before this one, which asked for tools.
     """
 
     turn: int
@@ -163,6 +166,22 @@ class Turn:
     beside: Mapping[str, str | None] = field(default_factory=dict)
     measured: Measured | None = None
     placebos: tuple[Placebo, ...] = ()
+    requests: tuple[ToolRequest, ...] = ()
+
+    @property
+    def uses(self) -> tuple[ToolUse, ...]:
+        """The uses of tools, in order."""
+        return tuple(use for request in self.requests for use in request.uses)
+
+    @property
+    def calls(self) -> tuple[AnyCall, ...]:
+        """All calls that made the turn, in order: requests and the tools that were called, its own, asides."""
+        if not self.requests:
+            return (self, *self.asides)
+        before: list[AnyCall] = []
+        for request in self.requests:
+            before += [request, *(use for use in request.uses if use.call)]
+        return (*before, self, *self.asides)
 
     @property
     def replaced(self) -> frozenset[int]:
@@ -178,6 +197,10 @@ class Turn:
     def asides(self) -> tuple[ProbeCall, ...]:
         """The calls that measured its confidence."""
         return () if self.measured is None else self.measured.asides
+
+
+AnyCall: TypeAlias = Turn | ProbeCall | ToolRequest | ToolUse
+"""A call of a debate: it has a key (`call`) and counts of tokens."""
 
 
 @dataclass(frozen=True, slots=True)

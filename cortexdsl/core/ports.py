@@ -10,9 +10,11 @@ from typing import Any, Protocol, TypeAlias
 from cortexdsl.core.agents import Model
 from cortexdsl.core.protocol import Method, Reads
 from cortexdsl.core.questions import Image, Question, Reading
-from cortexdsl.core.types import Floats
+from cortexdsl.core.tools import FunctionCall, Offer
+from cortexdsl.core.types import EMPTY, Floats
 
-Message: TypeAlias = Mapping[str, str]
+Message: TypeAlias = Mapping[str, Any]
+"""`role` and `content`, which are texts. Messages about function calls have further keys, as in the OpenAI protocol."""
 
 Tokens: TypeAlias = "tuple[tuple[int, float], ...]"
 """The tokens of a text: the number of characters and the log probability of each."""
@@ -30,8 +32,9 @@ TOOL_CALLED = "the model called a tool in place of answering"
 class Call:
     """A request to a model: everything that can change the reply, and nothing else.
 
-    `images` come before the text of the last message. `shared` characters of that text begin every prompt about the
-    question: a provider may be asked to cache them. They are not part of the identity of a call.
+    `images` come before the text of the prompt. `shared` characters of that text begin every prompt about the question:
+    a provider may be asked to cache them. They are not part of the identity of a call. `offer` are the tools that the
+    reply may ask for.
     """
 
     model: Model
@@ -39,6 +42,13 @@ class Call:
     seed: int
     images: tuple[Image, ...] = ()
     shared: int = field(default=0, compare=False)
+    offer: Offer | None = None
+
+    @property
+    def prompt_at(self) -> int:
+        """The place of the prompt among the messages: the last one, or the last one before the model first spoke."""
+        spoken = (k for k, message in enumerate(self.messages) if message["role"] == "assistant")
+        return max(0, next(spoken, len(self.messages)) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,10 @@ class Reply:
         How many of the completion tokens are reasoning, if the server reports it.
     tokens : tuple of (int, float)
         The tokens of the text, if their probabilities were requested and the server returned them; else empty.
+    requests : tuple of FunctionCall
+        The function calls that the model asks for instead of answering.
+    returned : mapping
+        Fields of a message with function calls that the provider wants to be sent back, such as signed reasoning.
     """
 
     key: str
@@ -74,6 +88,8 @@ class Reply:
     reasoning: str = ""
     reasoning_tokens: int | None = None
     tokens: Tokens = ()
+    requests: tuple[FunctionCall, ...] = ()
+    returned: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 class Ask(Protocol):
@@ -120,6 +136,11 @@ class Similarity(Protocol):
         ...
 
 
+def in_text(model: Model) -> bool:
+    """Return that a model has no function calls."""
+    return False
+
+
 def as_it_is(method: Method) -> Method:
     """Return the method."""
     return method
@@ -129,7 +150,8 @@ def as_it_is(method: Method) -> Method:
 class Ports:
     """The functions that the engine is given; everything it does outside itself goes through them.
 
-    `other` is needed only for methods with `placebo: other_question`.
+    `other` is needed only for methods with `placebo: other_question`. `has_functions` says whether a model asks for
+    tools by the function calls of its provider; otherwise it does so in its text.
     """
 
     ask: Ask
@@ -137,6 +159,7 @@ class Ports:
     reader: Reader
     similarity: Similarity
     other: DrawOther | None = None
+    has_functions: Callable[[Model], bool] = in_text
 
 
 @dataclass(frozen=True, slots=True)

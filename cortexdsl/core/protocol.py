@@ -28,6 +28,12 @@ SIMILARITY_FROM_REPLIES = "asked"
 """The `similarity` of a method that reads similarities from replies, instead of computing them from texts."""
 
 
+ELSE = "else"
+"""The key for agents that a mapping does not name."""
+TOOLS_PROMPT = "common/tools.j2"
+"""The template that tells a model without function calls how to use tools."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnFilter:
     """Turns in some steps, of the heard agents or of the speaker itself.
@@ -95,6 +101,8 @@ class Step:
         another order. `same_length`: a further reply of the speaker to its opening prompt, as long as theirs.
     variants : tuple of str
         Wordings of `prompt`; each replicate draws one; `prompt` is the first. If empty, there is one wording.
+    tools : mapping of agent to tuple of Model
+        The tools that agents may use before they answer. `else` stands for all agents that are not named.
     """
 
     name: str
@@ -121,6 +129,13 @@ class Step:
     placebo: PlaceboKind = word("none")
     """A control: what replaces the words of others."""
     variants: tuple[str, ...] = ()
+    tools: Mapping[str, tuple[Model, ...]] = field(default_factory=lambda: EMPTY)
+    uses: int = word(4, ge=1, le=1_000)
+    """How many times a turn may use its tools. A use that fails counts, too."""
+
+    def tools_of(self, agent: str) -> tuple[Model, ...]:
+        """Return the tools that an agent may use in this step."""
+        return self.tools.get(agent, self.tools.get(ELSE, ()))
 
     def model_of(self, agent: Agent) -> Model:
         """Return the model that an agent speaks with in this step, with the step's own sampling.
@@ -310,8 +325,10 @@ class Method:
         of_steps = [
             step.model_of(agent) for step in self.steps.values() for agent in self.role_agents.get(step.role, ())
         ]
+        used = [tool for step in self.steps.values() for tools in step.tools.values() for tool in tools]
         found: list[Model] = []
-        for model in (*speakers, *of_steps, *verifier, *as_written, *(self.defer.method.models if self.defer else ())):
+        further = self.defer.method.models if self.defer else ()
+        for model in (*speakers, *of_steps, *verifier, *as_written, *used, *further):
             if model not in found:
                 found.append(model)
         return tuple(found)

@@ -11,11 +11,11 @@ from typing import Any, Literal
 from cortexdsl.core import (
     NEVER,
     Agent,
+    AnyCall,
     Choose,
     Debate,
     Method,
     Model,
-    ProbeCall,
     Repeat,
     SchedulePart,
     Sparse,
@@ -161,7 +161,7 @@ def match_budget(method: Method, budget: Debate, unit: Literal["calls", "tokens"
     known in advance. Calls that measure confidences count for both methods, and so do those of the debates that the
     question was handed on to.
     """
-    calls = sum(1 + len(turn.asides) for turn in budget.all_turns)
+    calls = sum(len(turn.calls) for turn in budget.all_turns)
     samples = max(1, calls // (1 + method.confidence.calls))
     if unit == "tokens":
         opening = [_tokens_of(turn) for turn in budget.turns if turn.round == 0]
@@ -172,11 +172,11 @@ def match_budget(method: Method, budget: Debate, unit: Literal["calls", "tokens"
 
 
 def _tokens_of(turn: Turn) -> int:
-    """Return the tokens of a turn and of the calls that measured its confidence."""
-    return _tokens(turn) + sum(map(_tokens, turn.asides))
+    """Return the tokens of a turn with all its calls."""
+    return sum(map(_tokens, turn.calls))
 
 
-def _tokens(call: Turn | ProbeCall) -> int:
+def _tokens(call: AnyCall) -> int:
     return (call.prompt_tokens or 0) + (call.completion_tokens or 0)
 
 
@@ -187,11 +187,15 @@ def with_each_model(method: Method, change: Callable[[Model], Model]) -> Method:
         model = change(agent.model)
         return agent if model is agent.model else replace(agent, model=model)
 
+    def with_models(step: Step) -> Step:
+        if step.model is not None:
+            step = replace(step, model=change(step.model))
+        if not step.tools:
+            return step
+        return replace(step, tools={name: tuple(map(change, tools)) for name, tools in step.tools.items()})
+
     role_agents = {role: tuple(map(changed, agents)) for role, agents in method.role_agents.items()}
-    steps = {
-        name: step if step.model is None else replace(step, model=change(step.model))
-        for name, step in method.steps.items()
-    }
+    steps = {name: with_models(step) for name, step in method.steps.items()}
     return replace(method, role_agents=MappingProxyType(role_agents), steps=MappingProxyType(steps))
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from cortexdsl.core import (
     AS_WRITTEN,
@@ -20,6 +21,7 @@ from cortexdsl.core import (
     NO_REPLY,
     NOTHING,
     STATED,
+    TOOLS_PROMPT,
     Ablation,
     Agent,
     Call,
@@ -31,6 +33,7 @@ from cortexdsl.core import (
     Method,
     Model,
     Nobody,
+    OfferedTool,
     OtherQuestion,
     Ports,
     Question,
@@ -39,6 +42,7 @@ from cortexdsl.core import (
     Sparse,
     Step,
     Stop,
+    ToolRequest,
     Turn,
 )
 from cortexdsl.engine.ablation import without_agents, without_edges, without_heard
@@ -62,6 +66,7 @@ from cortexdsl.engine.readings import read_reply, unified
 from cortexdsl.engine.seeds import call_seed, drawn_wording, seeded_random
 from cortexdsl.engine.sparsification import condition_holds, fill_role, step_graph
 from cortexdsl.engine.state import DebateState, options_shown
+from cortexdsl.engine.tool_use import ask_with_tools
 from cortexdsl.engine.topology import PlannedTurn, deal_groups, draw_groups, planned_turns, shown_graph
 from cortexdsl.errors import DebateError
 
@@ -332,7 +337,13 @@ class _Run:
         if number < len(self.given):
             return _checked(self.given[number], step, planned)
         heard, recalled = view.shown()
-        reply = await self.ports.ask(call)
+        requests: tuple[ToolRequest, ...] = ()
+        tools = () if call.model.is_tool else step.tools_of(planned.speaker.name)
+        if tools:
+            explain = partial(self._explained, view)
+            call, reply, requests = await ask_with_tools(call, tools, step.uses, explain, self.ports)
+        else:
+            reply = await self.ports.ask(call)
         if reply.error is None:
             turns = self.state.turns
             shown = options_shown(turns, planned.speaker.name, planned.about, heard, recalled)
@@ -367,7 +378,13 @@ class _Run:
             beside=beside,
             measured=measured,
             placebos=view.shown_placebos(),
+            requests=requests,
         )
+
+    def _explained(self, view: View, tools: Sequence[OfferedTool]) -> str:
+        """Return the text that tells a model how to use tools."""
+        message = self.ports.render(TOOLS_PROMPT, {**view.variables, "tools": tools})[-1]
+        return str(message["content"])
 
     def _chance(self, purpose: str, *parts: str | int) -> random.Random:
         return seeded_random(purpose, self.seed, self.replicate, self.question.id, *parts)

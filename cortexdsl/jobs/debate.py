@@ -46,6 +46,7 @@ from cortexdsl.models.client import Client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.models.transports.registry import has_functions
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiled import check_cell
 from cortexdsl.plan.digests import templates_of
@@ -198,7 +199,7 @@ async def debate_shard(
             return reply
 
         sending: Ask = client if task.programs is None else ask
-        return Ports(sending, renderer(templates, task, question), reader, embedder, other=other)
+        return Ports(sending, renderer(templates, task, question), reader, embedder, other, has_functions)
 
     def other(question: Question, chance: random.Random) -> OtherQuestion:
         drawn = draw_other_question(work.task.questions, question, chance)

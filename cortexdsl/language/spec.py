@@ -14,6 +14,7 @@ from cortexdsl.claims.meaning import check_claim, repeated_claims
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
 from cortexdsl.core import FREE, Agent, Dataset, Limits, Model
+from cortexdsl.engine.tool_use import ABOUT
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.cross_references import cross_check, secret_texts
 from cortexdsl.language.grammar.core_words import core_value
@@ -177,6 +178,7 @@ def team_members(names: str | tuple[str, ...], agents: Mapping[str, Agent]) -> t
 def tool_of(name: str, entry: ToolText) -> Model:
     """Return a tool as a model that costs nothing, with its parameters as options."""
     options = {key: getattr(entry, key) for key in TOOLS[entry.tool]}
+    options |= {ABOUT: entry.about} if entry.about is not None else {}
     return Model(name=name, model=f"tool/{entry.tool}", options=MappingProxyType(options), price=FREE)
 
 

@@ -7,9 +7,9 @@ time and not this number.
 
 The longest chain: a step begins when the step before it has ended, because its graph, its conditions and the choice of
 its speakers are taken from all replies so far. Within a step, a call waits for those of the same step whose words are
-in its prompt. Calls that measure a confidence follow the reply that they are about, all at once. If a question is
-handed on, the other debate begins when the first one has ended. Durations are those of the call log, so that a replay
-has the same.
+in its prompt. A reply waits for the requests of its turn and for their tools. Calls that measure a confidence follow
+the reply that they are about, all at once. If a question is handed on, the other debate begins when the first one has
+ended. Durations are those of the call log, so that a replay has the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 
-from cortexdsl.core import VERIFIER, Debate, Model, ProbeCall, Turn, in_stage, of_step
+from cortexdsl.core import VERIFIER, AnyCall, Debate, Model, ToolRequest, ToolUse, Turn, in_stage, of_step
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.metrics.view import DebateView, by_column
 
@@ -58,24 +58,30 @@ def depth(view: DebateView) -> float:
     return chain_of_stages(view.debate, lambda call: 1.0)
 
 
-def chain_of_stages(debate: Debate, length: Callable[[Turn | ProbeCall], float]) -> float:
+def chain_of_stages(debate: Debate, length: Callable[[AnyCall], float]) -> float:
     """Return the length of the longest chain of calls of a debate and of those that its question was handed on to."""
     return sum(longest_chain(stage.turns, length) for stage in debate.stages)
 
 
-def longest_chain(turns: Iterable[Turn], length: Callable[[Turn | ProbeCall], float]) -> float:
+def longest_chain(turns: Iterable[Turn], length: Callable[[AnyCall], float]) -> float:
     """Return the length of the longest chain of calls, each as long as a function says."""
     begun = 0.0
     for _, step in groupby(turns, key=lambda turn: turn.execution):
         ends: dict[int, float] = {}
         for turn in step:
             start = max((ends[number] for number in (*turn.heard, *turn.recalled) if number in ends), default=begun)
-            ends[turn.turn] = start + length(turn) + max(map(length, turn.asides), default=0.0)
+            before = sum(length(each) + max(map(length, _called(each)), default=0.0) for each in turn.requests)
+            ends[turn.turn] = start + before + length(turn) + max(map(length, turn.asides), default=0.0)
         begun = max(ends.values())
     return begun
 
 
-def _calls_with_sizes(view: DebateView) -> Iterator[tuple[Turn | ProbeCall, float | None]]:
+def _called(request: ToolRequest) -> list[ToolUse]:
+    """Return the uses of tools that were called; they run at once."""
+    return [use for use in request.uses if use.call]
+
+
+def _calls_with_sizes(view: DebateView) -> Iterator[tuple[AnyCall, float | None]]:
     """Yield each call with the parameters of its model, 0 of a tool."""
     parameters = view.costs.parameters
     for number, stage in enumerate(view.debate.stages):
@@ -84,6 +90,7 @@ def _calls_with_sizes(view: DebateView) -> Iterator[tuple[Turn | ProbeCall, floa
         for turn in stage.turns:
             own = sizes[turn.turn]
             yield turn, own
+            yield from ((request, own) for request in turn.requests)
             is_verified = turn.measured is not None and turn.measured.source == "verifier"
             other = parameters.get(in_stage(number, VERIFIER), own) if is_verified else own
             for aside in turn.asides:
@@ -104,13 +111,13 @@ def _operations(parameters: float | None, tokens: int | None) -> float | None:
     return None if parameters is None or tokens is None else OPERATIONS * parameters * tokens
 
 
-def _tokens(call: Turn | ProbeCall) -> int | None:
+def _tokens(call: AnyCall) -> int | None:
     if call.prompt_tokens is None or call.completion_tokens is None:
         return None
     return call.prompt_tokens + call.completion_tokens
 
 
-def _cached(view: DebateView, call: Turn | ProbeCall) -> int | None:
+def _cached(view: DebateView, call: AnyCall) -> int | None:
     cost = view.costs.calls.get(call.call)
     return None if cost is None else cost.cached_tokens
 

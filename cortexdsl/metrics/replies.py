@@ -22,8 +22,8 @@ from cortexdsl.core import (
     NO_REPLY,
     REASONING_ONLY,
     TOOL_CALLED,
+    AnyCall,
     Debate,
-    ProbeCall,
     Question,
     Turn,
 )
@@ -32,14 +32,13 @@ from cortexdsl.metrics.view import DebateView, by_column
 TokenKind = Literal["prompt_tokens", "completion_tokens"]
 
 
-def calls_of(turns: Iterable[Turn]) -> Iterator[Turn | ProbeCall]:
-    """Yield the calls of some turns: each turn is one, and so is each that measured its confidence."""
+def calls_of(turns: Iterable[Turn]) -> Iterator[AnyCall]:
+    """Yield the calls of some turns: each turn is one, and so is each request, tool, and measure of confidence."""
     for turn in turns:
-        yield turn
-        yield from turn.asides
+        yield from turn.calls
 
 
-def debate_calls(debate: Debate) -> Iterator[Turn | ProbeCall]:
+def debate_calls(debate: Debate) -> Iterator[AnyCall]:
     """Yield all calls of a debate: those of its turns, and of the turns of all stages."""
     yield from calls_of(debate.all_turns)
 
@@ -49,7 +48,7 @@ def total(turns: Iterable[Turn], kind: TokenKind) -> float | None:
     return sum_of_tokens(calls_of(turns), kind)
 
 
-def sum_of_tokens(calls: Iterable[Turn | ProbeCall], kind: TokenKind) -> float | None:
+def sum_of_tokens(calls: Iterable[AnyCall], kind: TokenKind) -> float | None:
     """Sum the tokens of some calls.
 
     None as soon as one count is unknown (a partial sum would look like a saving).
@@ -120,7 +119,7 @@ def _own(view: DebateView) -> list[Turn]:
     return [turn for turn in view.debate.turns if turn.speaker in debaters]
 
 
-def _extra(view: DebateView) -> list[Turn | ProbeCall]:
+def _extra(view: DebateView) -> list[AnyCall]:
     """Return the calls that are not of debaters, with all of the debates that the question was handed on to."""
     debate, debaters = view.debate, set(view.debaters)
     turns = [turn for turn in debate.turns if turn.speaker not in debaters]
@@ -229,6 +228,16 @@ def empty(view: DebateView) -> float:
 def tool_calls(view: DebateView) -> float:
     """Turns that call a tool instead of answering: in the field for it, or by a reply that begins with its mark."""
     return float(sum(TOOL_CALLED in _failed(turn) or calls_tool(turn.text) for turn in view.debate.all_turns))
+
+
+def tool_uses(view: DebateView) -> float:
+    """Uses of tools by agents within their turns, also those that failed."""
+    return float(sum(len(turn.uses) for turn in view.debate.all_turns))
+
+
+def failed_tool_uses(view: DebateView) -> float:
+    """Uses of tools without a result: malformed, of an unknown tool, one too many, or the tool failed."""
+    return float(sum(use.error is not None for turn in view.debate.all_turns for use in turn.uses))
 
 
 def count_other_language(debate: Debate, question: Question) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 from cortexdsl.core import Call
 
 KEY_LENGTH = 32
+TOOL_CHOICE = "tool_choice"
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -28,13 +29,35 @@ def plain(value: Any) -> Any:
     return value
 
 
+def functions_of(call: Call) -> dict[str, Any]:
+    """Return the parameters by which a call offers function calls, as in the OpenAI protocol; empty if it does not."""
+    if call.offer is None or call.offer.form != "functions":
+        return {}
+    tools = [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.about,
+                "parameters": {
+                    "type": "object",
+                    "properties": {tool.argument: {"type": "string", "description": tool.argument_about}},
+                    "required": [tool.argument],
+                },
+            },
+        }
+        for tool in call.offer.tools
+    ]
+    return {"tools": tools, **({TOOL_CHOICE: "none"} if call.offer.is_over else {})}
+
+
 def call_key(call: Call) -> str:
     """Return the key of a call: 32 hexadecimal digits of SHA-256 over canonical JSON.
 
-    The key covers the model's name, its options, its address *as the spec writes it* (`env:NAME`, never the
-    value, so that a server on another port is the same server), the messages and the seed, and the digests of
-    any images, independent of their paths. It does not cover
-    what cannot change a reply: price, the name of the key variable, parameter counts, connections.
+    The key covers the model's name, its options, its address *as the spec writes it* (`env:NAME`, never the value, so
+    that a server on another port is the same server), the messages and the seed, the digests of any images, independent
+    of their paths, and the functions that the reply may call. It does not cover what cannot change a reply: price, the
+    name of the key variable, parameter counts, connections.
 
     Raises
     ------
@@ -50,4 +73,5 @@ def call_key(call: Call) -> str:
     }
     if call.images:
         content["images"] = [image.digest for image in call.images]
+    content |= functions_of(call)
     return hashlib.sha256(_CANONICAL.encode(content).encode("ascii")).hexdigest()[:KEY_LENGTH]

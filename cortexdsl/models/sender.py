@@ -259,16 +259,19 @@ def check_reply(raw: Raw, secrets: Secrets) -> Raw:
     """
     if raw.finish_reason == "content_filter":
         raise Failure(FailureKind.CONTENT_FILTER, "the provider withheld the reply", usage=raw.usage)
-    if not raw.text.strip():
+    if not raw.text.strip() and not raw.requests:
         is_cut = raw.finish_reason == "length"
         reasoning = secrets.hide(raw.reasoning)
         what = (REASONING_ONLY if reasoning else EMPTY_REPLY) + (
             ", cut at its length limit: raise `max_tokens`" if is_cut else ""
         )
         raise Failure(FailureKind.MALFORMED, what, is_certain=is_cut, usage=raw.usage, reasoning=reasoning)
-    if len(raw.text) + len(raw.reasoning) > LARGEST_REPLY:
+    if len(raw.text) + len(raw.reasoning) + sum(len(each.arguments) for each in raw.requests) > LARGEST_REPLY:
         raise Failure(FailureKind.MALFORMED, TOO_LARGE, is_certain=True, usage=raw.usage)
     text, reasoning = secrets.hide(raw.text), secrets.hide(raw.reasoning)
+    if raw.requests:
+        requests = [replace(each, arguments=secrets.hide(each.arguments)) for each in raw.requests]
+        return replace(raw, text=text, reasoning=reasoning, tokens=(), requests=tuple(requests))
     is_clean = text is raw.text and reasoning is raw.reasoning
     # A part that was removed from the text need not be a whole number of its tokens.
     return raw if is_clean else replace(raw, text=text, reasoning=reasoning, tokens=())
@@ -281,7 +284,9 @@ def cost_of_reply(model: Model, raw: Raw, estimated_prompt: int, *, is_new: bool
         dollars = dollars_of(model, raw.usage, raw.billed) or 0.0
     else:
         prompt = estimated_prompt if prompt is None else prompt
-        completion = estimated_tokens([{"content": raw.text + raw.reasoning}]) if completion is None else completion
+        if completion is None:
+            written = raw.text + raw.reasoning + "".join(each.arguments for each in raw.requests)
+            completion = estimated_tokens([{"content": written}])
         dollars = estimated_dollars(model, prompt, completion)
     return Usage(int(is_new), prompt, completion, dollars, attempts=1, failed=0 if is_new else -1)
 

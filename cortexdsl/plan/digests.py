@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from cortexdsl.core import (
+    TOOLS_PROMPT,
     Ablation,
     Agent,
     Bin,
@@ -130,7 +131,7 @@ COVERED: Mapping[type, Coverage] = {
     Step: Coverage(
         "Step",
         "name role prompt hears tells=shows own=memory material order each draws=samples reads",
-        later="by_agent beside by_role said of model sampling chooses placebo variants",
+        later="by_agent beside by_role said of model sampling chooses placebo variants tools",
         values={name: {"last": "latest", "all": "history"} for name in ("tells", "own")},
     ),
     StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),
@@ -252,6 +253,7 @@ def templates_of(method: Method) -> list[str]:
     """Return the templates of a method, and of the one that it hands questions on to."""
     named = [prompt for step in method.steps.values() for prompt in step.prompts]
     named += [method.confidence.prompt] if method.confidence.prompt else []
+    named += [TOOLS_PROMPT] if any(step.tools for step in method.steps.values()) else []
     return named + (templates_of(method.defer.method) if method.defer else [])
 
 

@@ -25,7 +25,7 @@ from cortexdsl.models.endpoints.providers import key_variables, provider_of
 from cortexdsl.models.endpoints.redirects import address_variables, proxy_of, redirected
 from cortexdsl.models.transports.addresses import is_loopback, mask_url
 from cortexdsl.models.transports.registry import runs_here, weights_of
-from cortexdsl.models.transports.tool import PYTHON, identity_of, source_of
+from cortexdsl.models.transports.tool import PROGRAM, PYTHON, identity_of, source_of
 from cortexdsl.plain_text import printable
 from cortexdsl.plan.parts import Permission
 from cortexdsl.tasks.load import asks_for_programs
@@ -317,6 +317,10 @@ def _programs(spec: Spec) -> Iterator[Permission]:
             route: Route = ("dataset",) if spec.text.dataset is not None else ("datasets", label)
             what = "run the programs that models write, and their tests, in a sandbox without network and files"
             yield Permission(what, spec.where(route))
+    for name, tool in spec.tools.items():
+        if tool.model == PROGRAM:
+            what = "run the programs that models write as a tool, in a sandbox without network and files"
+            yield Permission(what, spec.where(("tools", name)))
 
 
 def _corpora(spec: Spec) -> Iterator[Permission]:

@@ -28,7 +28,8 @@ from cortexdsl.records.matrices import (
 )
 from cortexdsl.typed_json import Codec, FieldError, integer, mapping, number, read_at, text
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
+TOOLS_SINCE = 7
 NEWEST_SINCE = 6
 MEASURED_SINCE = 5
 CHOSEN_SINCE = 4
@@ -85,6 +86,8 @@ def debate_to_json(debate: Debate, header: Header) -> str:
 
 
 def _version(debate: Debate) -> int:
+    if any(turn.requests for turn in debate.all_turns):
+        return TOOLS_SINCE
     is_newest = debate.confidence is not None or debate.deferred is not None or debate.step_models
     if is_newest or any(turn.placebos for turn in debate.turns):
         return NEWEST_SINCE
@@ -258,6 +261,8 @@ def _check_turn(turn: Turn) -> None:
         raise FieldError("replace a turn that it neither heard nor recalled").inside("placebos")
     if (belief := turn.beside.get("belief")) is not None:
         read_at("beside", partial(read_at, "belief", _check_belief), belief)
+    if any(use.error is not None and use.result for use in turn.uses):
+        raise FieldError("hold a use with both a result and an error").inside("requests")
     if turn.measured is not None:
         read_at("measured", partial(_check_source, get_args(ConfidenceSource)), turn.measured)
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import get_args
 
 from cortexdsl.claims.parser import DATASET_WORDS
-from cortexdsl.core import Memory, Shows
+from cortexdsl.core import ELSE, Memory, Shows
 from cortexdsl.language.grammar.experiment import CellsWord
 from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.grammar.protocol import DecideWord, RoleWord
-from cortexdsl.language.grammar.steps import ELSE
 
 RESERVED: Mapping[str, tuple[str, ...]] = {
     "agents": ("everyone", ELSE),

@@ -170,6 +170,9 @@ class ModelText(StrictEntry):
         if transport_type(name).is_in_process:
             if model.api_base or model.api_key_env:
                 raise invalid(f"{name} runs in the process: no address, no key", "remove api_base and api_key_env")
+            if model.function_calls:
+                what = f"{name} runs in the process, without function calls"
+                raise invalid(what, "remove function_calls: it asks for tools in its text")
             for word in ("rate", "timeout", "stream"):
                 if getattr(model, word) is not None:
                     raise invalid(f"{name} runs in the process, and {word} is for a server", f"remove {word}")
@@ -304,8 +307,9 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
     "calculator": (),
     "search": ("source", "top"),
     "python": ("function", "seconds"),
+    "program": (),
 }
-"""The tools, and the words of their entries."""
+"""The tools, and the words of their entries; all of them may have `about`."""
 
 
 class ToolText(StrictEntry):
@@ -313,9 +317,12 @@ class ToolText(StrictEntry):
 
     example: ClassVar[str] = "{tool: calculator}"
 
-    tool: Literal["calculator", "search", "python"]
+    tool: Literal["calculator", "search", "python", "program"]
     """calculator: computes expressions. search: finds passages in a knowledge source. python: calls a function of your
-    own."""
+    own. program: runs a Python program that a model wrote, in a sandbox."""
+    about: Text | None = None
+    """What the tool does, for agents that may use it in their turns. A function needs it; other tools have a text of
+    their own."""
     source: Name | None = None
     """For search: the name of an entry of knowledge."""
     top: Annotated[Whole, Field(ge=1, le=1_000)] = 3
@@ -329,10 +336,8 @@ class ToolText(StrictEntry):
     @model_validator(mode="after")
     def _fits_tool(self) -> Self:
         allowed = TOOLS[self.tool]
-        for name in sorted(self.model_fields_set - {"tool", *allowed}):
-            raise invalid(
-                f"{name} does not go with tool: {self.tool}", f"allowed: {', '.join(allowed) or 'nothing else'}"
-            )
+        for name in sorted(self.model_fields_set - {"tool", "about", *allowed}):
+            raise invalid(f"{name} does not go with tool: {self.tool}", f"allowed: {', '.join((*allowed, 'about'))}")
         for name in allowed[:1]:
             if getattr(self, name) is None:
                 raise invalid(f"a {self.tool} tool needs a {name}", f"write {name}: ...")

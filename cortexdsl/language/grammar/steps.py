@@ -27,10 +27,6 @@ from cortexdsl.language.grammar.expressions import TurnCondition
 from cortexdsl.language.grammar.hears import HearsText
 from cortexdsl.language.grammar.old_words import key_remedy
 
-ELSE = "else"
-"""The key for agents that a mapping of templates does not name."""
-
-
 class SayForm(StrictEntry):
     """`{say: FILE}`: the text of the template is the turn. No model is called."""
 
@@ -112,6 +108,9 @@ def _without_knowledge(material: dict[str, Any]) -> dict[str, Any]:
     return material
 
 
+_Tools: TypeAlias = Annotated[tuple[_Source, ...], Field()]
+
+
 class EdgeForm(StrictEntry):
     """`{edge: ROLE}`: one call about each heard agent of a role. Other heard agents are heard in every call."""
 
@@ -148,6 +147,7 @@ class StepText(StrictEntry):
     hints: ClassVar[Mapping[str, str]] = {
         "say": "write prompt: {say: FILE}",
         **{word: f"write model: {{{word}: ...}}" for word in ("temperature", "top_p", "max_tokens")},
+        "most": "write uses: how many times a turn may use tools",
     }
 
     role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)]
@@ -177,6 +177,15 @@ class StepText(StrictEntry):
         OneOf(),
     ] = "speaker"
     """What gets a separate call, such as each speaker, or each pair of heard agents."""
+    tools: Annotated[
+        Name
+        | Setting
+        | _Tools
+        | Annotated[dict[Name, Annotated[Name | Setting | _Tools, OneOf()]], Field(min_length=1)],
+        OneOf("the name of a tool"),
+    ] = ()
+    """The tools that agents may use before they answer: names of entries of tools, or a mapping of agents to such names,
+    in which else stands for all others."""
     samples: Count = 1
     """How many independent replies each call gets."""
     model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = None
@@ -187,6 +196,12 @@ class StepText(StrictEntry):
         AfterValidator(_readable),
     ] = ("answer",)
     """The content that is read from the reply. A list reads several things."""
+
+    @model_validator(mode="after")
+    def _uses_tools(self) -> Self:
+        if "uses" in self.model_fields_set and not self.tools:
+            raise invalid("uses says how many times a turn may use tools, and there are none", "write tools: [NAME]")
+        return self
 
     @property
     def variables(self) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from cortexdsl.language.methods.role_assignment import (
     with_models,
     with_placebo,
 )
+from cortexdsl.language.methods.step_tools import tool_problems, tools_by_agent
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, refuse_all, shown
 from cortexdsl.language.problems import shortest_by_place, validate
 from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, Protocol
@@ -231,9 +232,11 @@ def _step(
     problems: list[PlacedProblem],
 ) -> Step:
     model, sampling = _model_of_step(name, text, choice, problem_at, problems)
-    ways = deal_templates(text.prompt, [agent.name for agent in role_agents.get(text.role, ())], role_agents)
+    agents = role_agents.get(text.role, ())
+    ways = deal_templates(text.prompt, [agent.name for agent in agents], role_agents)
+    tools, found = tools_by_agent(text.tools, agents, choice.tools)
     problems += [problem_at(("steps", name, "prompt", *below), what, remedy) for below, what, remedy in ways.problems]
-    return core_value(
+    step = core_value(
         Step,
         text,
         translated=("knowledge",),
@@ -250,7 +253,11 @@ def _step(
         beside=text.reads[1:],
         model=model,
         sampling=MappingProxyType(sampling),
+        tools=tools,
     )
+    found += tool_problems(step, agents)
+    problems += [problem_at(("steps", name, *below), what, remedy) for below, what, remedy in found]
+    return step
 
 
 def _model_of_step(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from cortexdsl.core import (
+    ELSE,
     STATED,
     Agent,
     Measure,
@@ -24,7 +25,7 @@ from cortexdsl.language.grammar.confidence import SAMPLES, ConsistencyForm, Veri
 from cortexdsl.language.grammar.methods import MethodText
 from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.protocol import ModelForm, ToolForm
-from cortexdsl.language.grammar.steps import ELSE, SayForm, VariantsForm
+from cortexdsl.language.grammar.steps import SayForm, VariantsForm
 from cortexdsl.language.nodes import Node, Route, dotted, refuse
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.settings import Substitution
@@ -99,7 +100,11 @@ def roles_in_use(
 
 def with_models(method: Method, models: Mapping[str, Model]) -> Method:
     """Return a method whose agents have other models, by the names of their entries."""
-    return with_each_model(method, lambda model: models.get(model.name, model)) if models else method
+
+    def sized(model: Model) -> Model:
+        return model if model.is_tool else models.get(model.name, model)
+
+    return with_each_model(method, sized) if models else method
 
 
 def _players(

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cortexdsl.checksums import LineState, line_state
-from cortexdsl.core import EMPTY, NO_USAGE, Call, Reply, Usage
-from cortexdsl.models.call_keys import plain
+from cortexdsl.core import EMPTY, NO_USAGE, Call, FunctionCall, Reply, Usage
+from cortexdsl.models.call_keys import functions_of, plain
 from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, parse
 from cortexdsl.models.endpoints.credentials import without_credentials
 from cortexdsl.models.transports.failures import Failure
@@ -45,8 +45,9 @@ def call_record(
     seed they make the key. `usage` has counts of the provider's cache if the server gives them. `dollars` is the cost
     of the call if its price is known. For a failure both are those of its last attempt. `lost` sums up the failed
     attempts before that are billed, if there are any. `retries` counts all of them by kind. `reasoning`,
-    `reasoning_tokens` and `tokens` (of each its characters and log-probability) come last, if there are any. Text is
-    written with JSON's escapes, so that NUL characters and lone surrogates are restored as they were.
+    `reasoning_tokens`, `tokens` (of each its characters and log-probability), the functions that were offered, those
+    that the model calls and what goes back with them come last, if there are any. Text is written with JSON's escapes,
+    so that NUL characters and lone surrogates are restored as they were.
     """
     record = {
         "schema_version": SCHEMA_VERSION,
@@ -76,6 +77,10 @@ def call_record(
         record["reasoning_tokens"] = raw.reasoning_tokens
     if raw is not None and raw.tokens and error is None:
         record["tokens"] = [list(token) for token in raw.tokens]
+    record |= functions_of(call)
+    if raw is not None and raw.requests and error is None:
+        record["requests"] = [[each.id, each.name, each.arguments] for each in raw.requests]
+        record |= {"returned": plain(raw.returned)} if raw.returned else {}
     return record
 
 
@@ -114,6 +119,8 @@ def reply_of(record: Mapping[str, Any]) -> Reply:
         reasoning=record.get("reasoning") or "",
         reasoning_tokens=record.get("reasoning_tokens"),
         tokens=tuple((characters, logprob) for characters, logprob in record.get("tokens") or ()),
+        requests=tuple(FunctionCall(*each) for each in record.get("requests") or ()),
+        returned=record.get("returned") or EMPTY,
     )
 
 
@@ -179,6 +186,7 @@ def usage_of(record: Mapping[str, Any]) -> Usage:
         prompt = estimated_tokens(record.get("messages") or ()) + lost.get("prompt_tokens", 0)
     if completion is None:
         written = sum(len(record.get(part) or "") for part in ("reply", "reasoning"))
+        written += sum(len(arguments) for _, _, arguments in record.get("requests") or ())
         completion = written // _CHARACTERS_PER_TOKEN + lost.get("completion_tokens", 0)
     is_failure = record.get("error") is not None
     dollars, attempts = paid_dollars(record) or 0.0, record.get("attempts") or 1
@@ -197,7 +205,7 @@ def _is_call(record: Mapping[str, Any]) -> bool:
     if not (isinstance(text, str) if error is None else isinstance(error, str)):
         return False
     thought, thought_tokens = record.get("reasoning", ""), record.get("reasoning_tokens")
-    if record.get("tokens") is not None:  # no version before this one had any
+    if record.get("tokens") is not None or record.get("requests") is not None:  # no version before this one had any
         return False
     if not isinstance(thought, str) or not (thought_tokens is None or is_count(thought_tokens, MOST_TOKENS)):
         return False

@@ -25,7 +25,8 @@ def caches_on_request(model: Model) -> bool:
 
 def shared_beginning(call: Call) -> str:
     """Return the text that all prompts of an agent about the question begin with: system messages and the question."""
-    return "".join(message["content"] for message in call.messages[:-1]) + call.messages[-1]["content"][: call.shared]
+    before, prompt = call.messages[: call.prompt_at], call.messages[call.prompt_at]
+    return "".join(message["content"] for message in before) + str(prompt["content"])[: call.shared]
 
 
 def with_cache_marks(messages: Sequence[dict[str, Any]], call: Call) -> list[dict[str, Any]]:
@@ -33,14 +34,15 @@ def with_cache_marks(messages: Sequence[dict[str, Any]], call: Call) -> list[dic
     if call.model.cache is None or not caches_on_request(call.model):
         return list(messages)
     mark = {"type": "ephemeral"} | ({"ttl": "1h"} if call.model.cache == "1h" else {})
-    *before, last = messages
+    at = call.prompt_at - (len(call.messages) - len(messages))
+    before, prompt, after = messages[:at], messages[at], messages[at + 1 :]
     marked = [
         {**message, "content": [{"type": "text", "text": message["content"], "cache_control": mark}]}
         if message["role"] == "system"
         else message
         for message in before
     ]
-    return [*marked, {**last, "content": _split(last["content"], call.shared, mark)}]
+    return [*marked, {**prompt, "content": _split(prompt["content"], call.shared, mark)}, *after]
 
 
 def _split(content: Any, shared: int, mark: dict[str, str]) -> Any:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from cortexdsl.core import TOOL_CALLED, Tokens, separated
+from cortexdsl.core import TOOL_CALLED, FunctionCall, Offer, Tokens, separated
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import NO_COMPLETION, Failure
 from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, TokenCounts
@@ -31,7 +31,7 @@ _LENGTH = {"model_length": "length"}
 _WORD = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
 
 
-def read_completion(body: bytes, *, seed_refused: bool) -> Raw:
+def read_completion(body: bytes, *, seed_refused: bool, offer: Offer | None = None) -> Raw:
     """Read the body of a chat completion of the OpenAI protocol.
 
     Bytes that are not UTF-8 become U+FFFD, and counts of a `usage` that cannot be read are unknown: the reply is paid
@@ -51,10 +51,18 @@ def read_completion(body: bytes, *, seed_refused: bool) -> Raw:
     if not isinstance(message, dict):
         raise Failure(FailureKind.MALFORMED, NO_COMPLETION)
     logprobs = choice.get("logprobs")
-    return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs)
+    return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs, offer=offer)
 
 
-def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bool, logprobs: Any = None) -> Raw:
+def completion(
+    message: Any,
+    finish_reason: Any,
+    usage: Any,
+    *,
+    seed_refused: bool,
+    logprobs: Any = None,
+    offer: Offer | None = None,
+) -> Raw:
     """Return what a chat completion says.
 
     The reasoning is separated from the reply, whether it came in a field of its own or in tags. A finish reason that is
@@ -65,6 +73,8 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
     ----------
     message, usage, logprobs : mapping or object
         As they were parsed, or as a client gives them; `usage` and `logprobs` may be None.
+    offer : Offer or None
+        What the call offers: function calls are read if there may be some.
 
     Raises
     ------
@@ -74,12 +84,17 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
     """
     field, counts = _reader(message), token_counts(usage)
     content, chunks = _content(field("content"))
-    if content is None or (isinstance(content, str) and not content.strip()):
+    may_call = offer is not None and offer.form == "functions" and not offer.is_over
+    requests = _function_calls(field("tool_calls")) if may_call else ()
+    if requests:
+        content = content or ""
+    elif content is None or (isinstance(content, str) and not content.strip()):
         refusal = field("refusal") or _reader(field("provider_specific_fields"))("refusal")  # litellm's
         if refusal:
             raise Failure(FailureKind.CONTENT_FILTER, f"the model refused: {refusal}", usage=counts)
         if content is None and field("tool_calls"):
-            raise Failure(FailureKind.MALFORMED, f"{TOOL_CALLED}, and none was offered", usage=counts)
+            why = "and none was offered" if offer is None else "although it was told to answer"
+            raise Failure(FailureKind.MALFORMED, f"{TOOL_CALLED}, {why}", usage=counts)
     if content is not None and not isinstance(content, str):
         raise Failure(FailureKind.MALFORMED, "the content of the reply is not text", usage=counts)
     reason = finish_reason if isinstance(finish_reason, str) else None
@@ -101,7 +116,38 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
             _reader(_reader(usage)("completion_tokens_details"))("reasoning_tokens"), _reader(usage)("reasoning_tokens")
         ),
         tokens=tokens_of(logprobs, text) if logprobs is not None else (),
+        requests=requests,
+        returned={name: _plain(field(name)) for name in _RETURNED if field(name)} if requests else {},
     )
+
+
+_RETURNED = ("reasoning_content", "reasoning_details", "thinking_blocks")
+"""Fields of a message with function calls that must be sent back with their results: DeepSeek's reasoning, OpenRouter's
+of any model, and Anthropic's signed reasoning as litellm names it."""
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a message as plain JSON types; a client may have made objects of it."""
+    if isinstance(value, dict):
+        return {str(name): _plain(inner) for name, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return _plain(dict(value))  # a model of pydantic gives its fields so
+
+
+def _function_calls(written: Any) -> tuple[FunctionCall, ...]:
+    """Return the function calls of a message; a name or arguments that are missing are empty."""
+    found = []
+    for each in written if isinstance(written, list) else ():
+        call, function = _reader(each), _reader(_reader(each)("function"))
+        arguments = function("arguments")
+        if isinstance(arguments, dict):  # Ollama's own protocol, and servers that copy it
+            arguments = json.dumps(arguments)
+        parts = (part if isinstance(part, str) else "" for part in (call("id"), function("name"), arguments))
+        found.append(FunctionCall(*parts))
+    return tuple(found)
 
 
 def _content(content: Any) -> tuple[Any, str]:

@@ -44,7 +44,7 @@ class DirectTransport:
             content = await self._exchange(
                 url, api_key, _BODY.encode(body).encode(), timeout_of(call.model, self._timeout)
             )
-            return read_reply(content, seed_refused=SEED not in body)
+            return read_reply(content, seed_refused=SEED not in body, offer=call.offer)
 
     async def _exchange(self, url: str, api_key: str | None, body: bytes, seconds: float) -> bytes:
         import aiohttp  # a third of a second, which jobs without such a model should not pay
@@ -82,6 +82,7 @@ TRANSPORT = TransportType(
     prefix="direct",
     create=DirectTransport,
     needs_address=True,
+    has_functions=True,
     also_serves=("openai", "hosted_vllm"),
 )
 

@@ -20,11 +20,11 @@ of every transport.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from cortexdsl.core import Call, Message, Model, Tokens
+from cortexdsl.core import EMPTY, Call, FunctionCall, Message, Model, Tokens
 
 PLACEHOLDER_KEY = "no-key-needed"
 """Sent to an address for which the spec names no key: a key of another service must never go there."""
@@ -83,6 +83,10 @@ class Raw:
         Length in characters and log-probability of each token of the text, if the server returned them.
     billed : float or None
         Dollars that the reply says the call cost.
+    requests : tuple of FunctionCall
+        If the call offers functions: those that the model calls.
+    returned : mapping
+        Fields of a message with function calls that the provider wants to be sent back.
     """
 
     text: str
@@ -93,6 +97,8 @@ class Raw:
     reasoning_tokens: int | None = None
     tokens: Tokens = ()
     billed: float | None = None
+    requests: tuple[FunctionCall, ...] = ()
+    returned: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 @runtime_checkable
@@ -176,6 +182,8 @@ class TransportType:
         No language model answers: what a call costs says nothing about the price of models.
     is_listed : bool
         litellm's list has the prices and context windows of its models.
+    has_functions : bool
+        Its models can call functions; otherwise they ask for tools in their text.
     needs_address : bool
         A call needs an `api_base`.
     also_serves : tuple of str
@@ -193,6 +201,7 @@ class TransportType:
     is_instant: bool = False
     is_tool: bool = False
     is_listed: bool = False
+    has_functions: bool = False
     needs_address: bool = False
     also_serves: tuple[str, ...] = ()
     window: Callable[[str], int | None] | None = None

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cortexdsl.core import Call, Floats, Model
+from cortexdsl.core import Call, Floats, Model, Offer
 from cortexdsl.models.call_keys import plain
 from cortexdsl.models.transports.caching import with_cache_marks
 from cortexdsl.models.transports.completions import completion
@@ -78,17 +78,20 @@ class LitellmTransport:
                     num_retries=0,
                     litellm_logging_obj=_silent_log("acompletion", model, messages, streamed=streamed),
                     **(STREAMED if streamed else {}),
+                    **({_NO_GATEWAY: True} if "tools" in parameters else {}),
                     **{"timeout": seconds, "drop_params": False, **parameters},
                 )
                 if streamed and not _speaks_openai(bodies):
                     answer = await _merged(litellm, answer)
         except Failure:
-            raw = _as_sent(bodies, seed_refused=seed_refused)
+            raw = _as_sent(bodies, seed_refused=seed_refused, offer=call.offer)
             if raw is None:
                 raise
             return raw
-        raw = _as_sent(bodies, seed_refused=seed_refused)
-        return _counted_by_server(_read(answer, seed_refused=seed_refused), bodies) if raw is None else raw
+        raw = _as_sent(bodies, seed_refused=seed_refused, offer=call.offer)
+        if raw is not None:
+            return raw
+        return _counted_by_server(_read(answer, seed_refused=seed_refused, offer=call.offer), bodies)
 
     async def close(self) -> None:
         """Close litellm's connections, if litellm was ever loaded."""
@@ -145,7 +148,7 @@ def _silent_log(kind: str, model: str, messages: Any, *, streamed: bool = False)
     return log
 
 
-def _as_sent(bodies: Sequence[bytes], *, seed_refused: bool) -> Raw | None:
+def _as_sent(bodies: Sequence[bytes], *, seed_refused: bool, offer: Offer | None) -> Raw | None:
     """Return the reply as the direct way reads it, if the server speaks the OpenAI protocol; else None.
 
     What litellm makes of such a body differs in details (odd counts, NaN, bytes that are not UTF-8 fail there).
@@ -153,7 +156,7 @@ def _as_sent(bodies: Sequence[bytes], *, seed_refused: bool) -> Raw | None:
     if not _speaks_openai(bodies):
         return None
     try:
-        return read_reply(bodies[-1], seed_refused=seed_refused)
+        return read_reply(bodies[-1], seed_refused=seed_refused, offer=offer)
     except Failure as failure:
         if failure.kind is not FailureKind.MALFORMED:
             raise
@@ -182,7 +185,7 @@ def _counted_by_server(raw: Raw, bodies: Sequence[bytes]) -> Raw:
     return raw if is_counted else replace(raw, reasoning_tokens=None)
 
 
-def _read(answer: Any, *, seed_refused: bool) -> Raw:
+def _read(answer: Any, *, seed_refused: bool, offer: Offer | None) -> Raw:
     try:
         choice = answer.choices[0]
         message, finish_reason = choice.message, choice.finish_reason
@@ -192,7 +195,7 @@ def _read(answer: Any, *, seed_refused: bool) -> Raw:
     if not getattr(usage, "prompt_tokens", None):
         usage = None  # litellm writes zeros if the server counted nothing; every prompt has tokens
     logprobs = getattr(choice, "logprobs", None)
-    return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs)
+    return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs, offer=offer)
 
 
 def refused_options(model: Model) -> dict[str, str]:
@@ -230,7 +233,12 @@ _OWN = frozenset({
 })  # fmt: skip
 """Options that tell litellm something, or are sent as they are."""
 
-TRANSPORT = TransportType(prefix="litellm", create=LitellmTransport, is_listed=True, refused_options=refused_options)
+_NO_GATEWAY = "_skip_mcp_handler"
+"""With tools, litellm looks for those of a gateway of its own first, which needs a further package."""
+
+TRANSPORT = TransportType(
+    prefix="litellm", create=LitellmTransport, is_listed=True, has_functions=True, refused_options=refused_options
+)
 
 
 async def embed(

@@ -92,6 +92,12 @@ def runs_here(model: Model) -> bool:
     return transport_type(model.model).is_in_process
 
 
+def has_functions(model: Model) -> bool:
+    """Say whether a model asks for tools by function calls: as its entry says, else if its transport has them."""
+    declared = transport_type(f"{way_of(model)}/")
+    return declared.has_functions if model.function_calls is None else model.function_calls
+
+
 def window_of(model: str) -> int | None:
     """Return the context window of a model with files on this machine; None if it is unknown or cannot be read."""
     return _known(transport_type(model).window, model)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.core import Call, Image, Message
-from cortexdsl.models.call_keys import plain
+from cortexdsl.models.call_keys import TOOL_CHOICE, functions_of, plain
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import wire_seed
@@ -31,7 +31,7 @@ _NO_SYSTEM = re.compile(
 
 
 def messages_of(call: Call) -> list[dict[str, Any]]:
-    """Return the messages of a call in the form of the wire; images stand before the text of the last one.
+    """Return the messages of a call in the form of the wire; images stand before the text of the prompt.
 
     Raises
     ------
@@ -39,11 +39,12 @@ def messages_of(call: Call) -> list[dict[str, Any]]:
         Bad request if the file of an image is gone, or has changed since the dataset was loaded.
     """
     texts = _without_system(call.messages) if SYSTEM in call.model.refused else call.messages
-    messages: list[dict[str, Any]] = [{name: _sendable(text) for name, text in message.items()} for message in texts]
+    messages: list[dict[str, Any]] = [_sendable(dict(message)) for message in texts]
     if call.images:
-        last = messages[-1]
+        at = call.prompt_at - (len(call.messages) - len(texts))
+        prompt = messages[at]
         pictures = [{"type": "image_url", "image_url": {"url": _sent(image)}} for image in call.images]
-        messages[-1] = {**last, "content": [*pictures, {"type": "text", "text": last["content"]}]}
+        messages[at] = {**prompt, "content": [*pictures, {"type": "text", "text": prompt["content"]}]}
     return messages
 
 
@@ -52,20 +53,24 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
     joined: list[Message] = []
     for message in messages:
         role = "user" if message["role"] == SYSTEM else message["role"]
-        if joined and joined[-1]["role"] == role:
+        if joined and role == "user" == joined[-1]["role"]:
             joined[-1] = {"role": role, "content": f"{joined[-1]['content']}\n\n{message['content']}"}
         else:
-            joined.append({"role": role, "content": message["content"]})
+            joined.append({**message, "role": role})
     return joined
 
 
-def _sendable(text: str) -> str:
-    """Return a text that UTF-8 can say: half a character, which a model may have said, becomes U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+def _sendable(value: Any) -> Any:
+    """Return a value whose texts UTF-8 can say: half a character, which a model may have said, becomes U+FFFD."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value
+    if isinstance(value, Mapping):
+        return {name: _sendable(inner) for name, inner in value.items()}
+    return [_sendable(inner) for inner in value] if isinstance(value, list) else value
 
 
 @lru_cache(maxsize=64)  # a question's images are sent by every agent in every round
@@ -96,12 +101,19 @@ def data_uri(image: Image) -> str:
 def sent_parameters(call: Call) -> dict[str, Any]:
     """Return the options and the seed of a call as they are sent, without what its model is known to refuse.
 
-    A refused seed is left out. A refused `max_tokens` is sent by the newer name that OpenAI's reasoning models take.
+    A refused seed is left out. A refused `max_tokens` is sent by the newer name that OpenAI's reasoning models take. If
+    a provider cannot be told that a reply may call no function, the words of the last message have to be enough.
     """
-    options: dict[str, Any] = plain(call.model.options)
+    options: dict[str, Any] = plain(call.model.options) | functions_of(call)
+    if TOOL_CHOICE in call.model.refused:
+        options.pop(TOOL_CHOICE, None)
     if MOST in call.model.refused and MOST in options:
         options[MOST_RENAMED] = options.pop(MOST)
     return options if SEED in call.model.refused else {**options, SEED: wire_seed(call.seed)}
+
+
+NO_FUNCTIONS = "; for a model or server without function calls write function_calls: false in the entry of the model"
+_FUNCTION = re.compile(r"\b(?:tools?|functions?)\b")
 
 
 @contextmanager
@@ -121,4 +133,8 @@ def refused_parameters(call: Call, sent: Mapping[str, Any]) -> Iterator[None]:
                 failure.refused = MOST
             elif SEED in sent and SEED in words:
                 failure.refused = SEED
+            elif TOOL_CHOICE in sent and TOOL_CHOICE in words:
+                failure.refused = TOOL_CHOICE
+            elif call.offer is not None and call.offer.form == "functions" and _FUNCTION.search(words):
+                failure.what += NO_FUNCTIONS
         raise

@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Mapping
 
+from cortexdsl.core import Offer
 from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.completions import read_completion
 from cortexdsl.models.transports.failure_kinds import FailureKind
@@ -39,7 +40,7 @@ async def read_body(status: int, headers: Mapping[str, str], parts: AsyncIterato
     return body
 
 
-def read_reply(body: bytes, *, seed_refused: bool) -> Raw:
+def read_reply(body: bytes, *, seed_refused: bool, offer: Offer | None = None) -> Raw:
     """Return the reply that a body of the OpenAI protocol holds, streamed or whole.
 
     Raises
@@ -48,7 +49,7 @@ def read_reply(body: bytes, *, seed_refused: bool) -> Raw:
         As `read_completion`.
     """
     completion = merged_completion(body) if is_stream(body) else body
-    return read_completion(completion, seed_refused=seed_refused)
+    return read_completion(completion, seed_refused=seed_refused, offer=offer)
 
 
 def refuse_redirect(status: int, headers: Mapping[str, str]) -> None:

@@ -25,6 +25,7 @@ _DONE = b"[DONE]"
 _ENDS = re.compile(
     rb'^data: ?\[DONE\]|"message_stop"|"(?:finishReason|finish_reason|stop_reason|done_reason)" ?: ?"[^"]', re.MULTILINE
 )
+_CALLS = "tool_calls"
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 BROKEN = "the stream broke off before the reply was whole"
 
@@ -70,6 +71,7 @@ def merged_completion(body: bytes) -> bytes:
     parts: list[Any] = []  # of a content that is a list, as Mistral's
     finish_reason, usage, tokens, has_choice = None, None, list[Any](), False
     has_parts = False
+    calls: dict[int, dict[str, Any]] = {}
     for event in _events(body):
         chunk = _chunk(event)
         usage = chunk.get("usage") or usage
@@ -87,6 +89,8 @@ def merged_completion(body: bytes) -> bytes:
                     texts.setdefault(name, [])
                     parts += value
                     has_parts = True
+                elif name == _CALLS and isinstance(value, list):
+                    _merge_calls(calls, value)
                 elif value:
                     message[name] = value
             logprobs = choice.get("logprobs")
@@ -95,10 +99,28 @@ def merged_completion(body: bytes) -> bytes:
     message = {"content": None, **message, **{name: "".join(pieces) for name, pieces in texts.items()}}
     if has_parts:
         message["content"] = parts
+    if calls:
+        message[_CALLS] = [calls[k] for k in sorted(calls)]
     choice = {"index": 0, "finish_reason": finish_reason, "message": message}
     if tokens:
         choice["logprobs"] = {"content": tokens}
     return json.dumps({"choices": [choice] if has_choice else [], "usage": usage}).encode()
+
+
+def _merge_calls(calls: dict[int, dict[str, Any]], deltas: list[Any]) -> None:
+    """Add parts of function calls to those that came before: arguments come in pieces, a name and an id once."""
+    for place, delta in enumerate(deltas):
+        if not isinstance(delta, Mapping):
+            continue
+        index, function = delta.get("index", place), delta.get("function")
+        call = calls.setdefault(index if isinstance(index, int) else place, {"function": {"arguments": ""}})
+        if isinstance(delta.get("id"), str) and delta["id"]:
+            call["id"] = delta["id"]
+        if isinstance(function, Mapping):
+            if isinstance(function.get("name"), str) and function["name"]:
+                call["function"]["name"] = function["name"]
+            if isinstance(function.get("arguments"), str):
+                call["function"]["arguments"] += function["arguments"]
 
 
 def _chunk(event: bytes) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The transport `tool`: agents that are a calculator, a search, or a Python function instead of a model.
+"""The transport `tool`: a calculator, a search, a Python function, or a program that a model wrote.
 
 Replies of tools are logged, keyed and replayed as those of models. Each Python function runs in a process of its own,
 so that a call ends in bounded time.
@@ -27,6 +27,7 @@ from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, TokenCount
 
 TOOL = "tool"
 CALCULATOR, SEARCH, PYTHON = f"{TOOL}/calculator", f"{TOOL}/search", f"{TOOL}/python"
+PROGRAM = f"{TOOL}/program"
 CALCULATE_WORD, SEARCH_WORD = "Calculate", "Search"
 
 Searching: TypeAlias = Callable[[str, int], Awaitable[str]]
@@ -44,12 +45,18 @@ class ToolTransport:
         Those that are trusted.
     close : callable
         Ends what they have started.
+    run_program : Calling
+        Runs a program in the sandbox, and returns what it prints.
     """
 
     def __init__(
-        self, searches: Mapping[str, Searching], functions: Mapping[str, Calling], close: Callable[[], Awaitable[None]]
+        self,
+        searches: Mapping[str, Searching],
+        functions: Mapping[str, Calling],
+        close: Callable[[], Awaitable[None]],
+        run_program: Calling,
     ) -> None:
-        self._searches, self._functions, self._close = searches, functions, close
+        self._searches, self._functions, self._close, self._run_program = searches, functions, close, run_program
 
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         """Send a call once: the tool is given the last message. No token is counted, since no model has read any."""
@@ -62,6 +69,8 @@ class ToolTransport:
             reply = await self._search(text, str(options["source"]), int(options["top"]))
         elif call.model.model == PYTHON:
             reply = await self._functions[str(options["function"])](text)
+        elif call.model.model == PROGRAM:
+            reply = await self._run_program(program_in(text))
         else:
             raise Failure(FailureKind.NOT_FOUND, f"there is no tool {call.model.model!r}")
         return Raw(reply, "stop", TokenCounts(0, 0))
@@ -76,6 +85,14 @@ class ToolTransport:
     async def close(self) -> None:
         """End the processes of its functions."""
         await self._close()
+
+
+_FENCED = re.compile(r"^```[^\n]*\n(.*?)^```[^\S\n]*$", re.MULTILINE | re.DOTALL)
+
+
+def program_in(text: str) -> str:
+    """Return the program in a text: its last fenced block, or all of it if there is none."""
+    return next(reversed(_FENCED.findall(text)), text)
 
 
 TRANSPORT = TransportType(prefix=TOOL, is_tool=True)

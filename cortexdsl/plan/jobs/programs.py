@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.models.call_log.append_log import AppendLog, parse, whole_lines
+from cortexdsl.models.transports.tool import PROGRAM
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.tasks.load import asks_for_programs
@@ -35,7 +36,8 @@ def check_sandbox(plan: Plan) -> None:
     ------
     InputError
     """
-    if has_programs(plan):
+    models = (model for cell in plan.cells for model in cell.debate.models)
+    if has_programs(plan) or any(model.model == PROGRAM for model in models):
         sandbox.check()
 
 

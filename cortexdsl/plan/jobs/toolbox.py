@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from cortexdsl.core import AS_WRITTEN, Cell, Model
 from cortexdsl.errors import KnowledgeError
@@ -13,9 +16,20 @@ from cortexdsl.models.client import Client
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.tool import CALCULATOR, PYTHON, SEARCH, TOOL, Function, ToolTransport, identity_of
+from cortexdsl.models.transports.tool import (
+    CALCULATOR,
+    PROGRAM,
+    PYTHON,
+    SEARCH,
+    TOOL,
+    Function,
+    ToolTransport,
+    identity_of,
+)
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.models import tool_sources, tools_of
+from cortexdsl.tasks.programs import sandbox
+from cortexdsl.tasks.programs.runs import RUN_VERSION
 from cortexdsl.tasks.retrieval.corpus import Source
 
 CALCULATED_AS = "calculator 1"
@@ -64,7 +78,7 @@ async def open_tools(
     async with open_sources(entries, embedder.embed) as opened:
         sources = {source.name: source for source, _ in opened}
         searches = {name: partial(_search, source) for name, source in sources.items()}
-        transport = ToolTransport(searches, functions, close)
+        transport = ToolTransport(searches, functions, close, run_program)
         client.use_transport(TOOL, transport)
         try:
             yield {name: _identity(tool, sources) for name, tool in tools.items()}
@@ -77,11 +91,23 @@ def _identity(tool: Model, sources: Mapping[str, Source]) -> str:
         return CALCULATED_AS
     if tool == AS_WRITTEN:
         return ""  # a reply is its prompt
+    if tool.model == PROGRAM:
+        return f"program {RUN_VERSION}"
     return (
         sources[str(tool.options["source"])].identity
         if tool.model == SEARCH
         else identity_of(str(tool.options["function"]))
     )
+
+
+_PROGRAMS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+async def run_program(program: str) -> str:
+    """Run a program in the sandbox; as many at once as there are processors, two at most."""
+    at_once = asyncio.Semaphore(min(2, len(os.sched_getaffinity(0))))
+    async with _PROGRAMS.setdefault(asyncio.get_running_loop(), at_once):
+        return await asyncio.to_thread(sandbox.output_of, program)
 
 
 async def _search(source: Source, query: str, top: int) -> str:

@@ -28,9 +28,11 @@ from cortexdsl.core import (
     Debate,
     DebateCosts,
     Floats,
+    FunctionCall,
     Message,
     Method,
     Model,
+    Offer,
     OtherQuestion,
     Ports,
     Question,
@@ -48,7 +50,7 @@ from cortexdsl.models.call_log.records import estimated_tokens
 from cortexdsl.models.transports.caching import caches_on_request, shared_beginning
 from cortexdsl.models.transports.interface import Tokenizer
 from cortexdsl.models.transports.prices import estimated_dollars, fewest_cached_tokens, has_price, known_price
-from cortexdsl.models.transports.registry import tokenizer_of
+from cortexdsl.models.transports.registry import has_functions, tokenizer_of
 from cortexdsl.plan.rehearsal.full_length import full_length
 
 CHARACTERS_PER_TOKEN = 4
@@ -207,14 +209,19 @@ class Rehearsal:
         lengths = self.calls.get(key) or self.lengths.of_call(call)
         self.calls[key] = lengths
         reasoning_tokens = call.model.reasoning_tokens
+        text = self.lengths.filler_text(key, call.model)
+        requests: tuple[FunctionCall, ...] = ()
+        if call.offer is not None and not call.offer.is_over:  # one use in a reply, so that there are the most calls
+            text, requests = _asking(call.offer, text)
         return Reply(
             key,
-            self.lengths.filler_text(key, call.model),
+            text,
             "stop",
             lengths.input_tokens,
             lengths.output_tokens,
             reasoning=filler_text(key, reasoning_tokens),
             reasoning_tokens=reasoning_tokens,
+            requests=requests,
         )
 
     def read(self, reads: Reads, text: str) -> Reading:
@@ -243,7 +250,7 @@ class Rehearsal:
 
     def ports(self) -> Ports:
         """Return the ports of the engine."""
-        return Ports(self.ask, self.render, self, self.similarity, other=self.other)
+        return Ports(self.ask, self.render, self, self.similarity, self.other, has_functions)
 
     def other(self, question: Question, chance: random.Random) -> OtherQuestion:
         """Return another question, whose debate is rehearsed as well."""
@@ -259,6 +266,14 @@ class Rehearsal:
             },
             parameters,
         )
+
+
+def _asking(offer: Offer, text: str) -> tuple[str, tuple[FunctionCall, ...]]:
+    """Return a made-up reply that asks for a tool: its text, and its function calls."""
+    tool = offer.tools[0]
+    if offer.form == "text":
+        return f"```tool {tool.name}\n{text}\n```", ()
+    return "", (FunctionCall("", tool.name, json.dumps({tool.argument: text})),)
 
 
 async def rehearse(

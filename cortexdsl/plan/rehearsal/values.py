@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
-from cortexdsl.core import KEEP_TRUE, NEVER, Agent, Choose, Keep, Method, Model, Repeat, Sparse, Step
+from cortexdsl.core import ELSE, KEEP_TRUE, NEVER, Agent, Choose, Keep, Method, Model, Repeat, Sparse, Step
 from cortexdsl.expressions.negation import negated
 
 
@@ -61,6 +61,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Step):
         reads = {"reads": [value.reads, *value.beside]} if value.beside else {}
         named = {name: inner for name, inner in _fields(value).items() if name not in ("name", "beside")} | reads
+        if {*value.tools} == {ELSE}:
+            named["tools"] = named["tools"][ELSE]
         material = named.pop("material", {})
         knowledge = {"knowledge": material.pop("pool")} if "pool" in material else {}
         return {**named, **({"with": material} if material else {}), **knowledge}

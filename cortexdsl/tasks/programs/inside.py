@@ -300,6 +300,30 @@ def behaves(tests: Tests, job: Mapping[str, Any]) -> dict[str, Any]:
     return {"outputs": given}
 
 
+def prints(job: Mapping[str, Any]) -> None:
+    """Run a program that has no tests; what it prints, and an error that ends it, go to the channel."""
+    os.dup2(1, 2)
+    try:
+        exec(compile(job["program"], "program.py", "exec"), {"__name__": "__main__", "__builtins__": builtins})
+    except SystemExit as stop:
+        print("" if stop.code in (None, 0) else f"SystemExit: {stop.code}", end="")
+    except BaseException as error:
+        line = _line_of(error)
+        print(f"{type(error).__name__}{f' in line {line}' if line else ''}: {error}")
+    sys.stdout.flush()
+
+
+def _line_of(error: BaseException) -> int | None:
+    """Return the line of the program at which an error was raised."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "program.py":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
 def limit(seconds: int, memory: int, size: int) -> None:
     """Set the limits of this process: processor time, memory, size of files, number of open files."""
     limits = {"CPU": seconds, "AS": memory, "FSIZE": size, "CORE": 0, "NOFILE": 64}
@@ -311,11 +335,17 @@ def limit(seconds: int, memory: int, size: int) -> None:
 
 
 def main() -> None:
-    """Be one of the two processes. Arguments: which, two descriptors, three limits, further folders of modules."""
+    """Be one of the two processes, or a program `alone`.
+
+    Arguments: which, two descriptors, three limits, further folders of modules.
+    """
     which, receive, send, seconds, memory, size, *folders = sys.argv[1:]
     limit(int(seconds), int(memory), int(size))
     sys.path += folders
     sys.argv[1:] = []
+    if which == "alone":
+        prints(loads(sys.stdin.read()))
+        return
     pipes = os.fdopen(int(receive), "r", encoding="ascii"), os.fdopen(int(send), "w", encoding="ascii")
     if which == "program":
         Program(*pipes).serve()

@@ -20,8 +20,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,47 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
         return dict(json.loads(verdict))
     except ValueError:
         return {"failed": f"took more than {WALL_SECONDS} s, or its tests did"}
+
+
+LONGEST_OUTPUT = 1 << 20
+"""Bytes of what a program prints; the rest is dropped."""
+
+
+def output_of(program: str) -> str:
+    """Run a program alone, without tests, and return what it prints; an error that ends it is the last line."""
+    receive, send = os.pipe()  # it has nobody to speak with
+    try:
+        process = _started(shutil.which(COMMAND) or COMMAND, "alone", receive, send, subprocess.PIPE)
+    finally:
+        os.close(receive)
+        os.close(send)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    timer = threading.Timer(WALL_SECONDS, process.kill)
+    timer.start()
+    try:
+        with suppress(BrokenPipeError):
+            process.stdin.write(json.dumps({"program": program}).encode())
+            process.stdin.close()
+        output = process.stdout.read(LONGEST_OUTPUT)
+        is_long = bool(process.stdout.read(1))
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0 if is_long else 1)
+        is_late = not timer.is_alive()
+    finally:
+        timer.cancel()
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    text = output.decode("utf-8", "replace").rstrip()
+    lines = [text] if text else []
+    if is_long:
+        lines.append(f"(only the first {LONGEST_OUTPUT:,} bytes)")
+    if process.returncode == 128 + signal.SIGXCPU:
+        lines.append(f"(ended: it took more than {SECONDS} s)")
+    elif is_late:
+        lines.append(f"(ended: it took more than {WALL_SECONDS} s)")
+    return "\n".join(lines) or "(the program printed nothing)"
 
 
 def _started(path: str, which: str, receive: int, send: int, channel: int) -> subprocess.Popen[bytes]:
