@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 Unit: TypeAlias = Literal["share", "ratio", "count", "tokens", "operations", "dollars", "seconds"]
 Better: TypeAlias = Literal["higher", "lower", "neither"]
 MetricLevel: TypeAlias = Literal["round", "agent"]
-Group: TypeAlias = Literal["", "compute", "depth", "log", "course", "samples", "confidence", "pairs"]
+Group: TypeAlias = Literal["", "compute", "depth", "log", "course", "samples", "confidence", "pairs", "tools"]
 Statistic: TypeAlias = Literal["", "ece", "auroc", "aurac", "risk", "kappa", "alpha"]
 
 
@@ -48,7 +48,8 @@ class Metric:
         `total_tokens`; empty if nothing does.
     group : str
         If given, scores.csv has the columns of this group only if the spec names a metric of the group: they need
-        more than the records (`log`: the call log), or are many (`samples`).
+        more than the records (`log`: the call log), or are many (`samples`). Those of `tools` are also there if agents
+        use tools in their turns.
     statistic : str
         If given, the metric is not a mean of `column`: it is this statistic of all debates of a cell, by the confidence
         in `column` and whether the debate is right (`cortexdsl.stats.tables.selective`), or by the verdicts and human

@@ -157,6 +157,10 @@ METRICS: Mapping[str, Metric] = _declared(
     Metric("empty", "empty", "count", "lower", "replies that are empty or contain only reasoning", bound="calls"),
     Metric("tool_calls", "tool_calls", "count", "lower", "replies that call a tool instead of answering",
            bound="calls"),
+    Metric("tool_uses", "tool_uses", "count", "neither", "uses of tools by agents within their turns",
+           noun="uses of tools per question", group="tools"),
+    Metric("failed_tool_uses", "failed_tool_uses", "count", "lower", "uses of tools without a result",
+           noun="failed uses of tools per question", group="tools"),
     Metric("other_language", "other_language", "count", "lower", "replies in another script than their question",
            bound="calls"),
     Metric("oracle", "oracle", "share", "higher", "debates in which some agent was ever right", binary=True,
@@ -249,6 +253,9 @@ CALIBRATION: Mapping[str, Metric] = _declared(
     *_calibration("ece", "lower", "calibration error (ECE)"), *_calibration("auroc", "higher", "AUROC")
 )
 """Metrics of all answers of a cell. They have no value for one debate, so only claims can name them."""
+
+TOOL_METRICS = tuple(name for name, metric in METRICS.items() if metric.group == "tools")
+"""The metrics of tools that agents use in their turns."""
 
 POOLED: Mapping[str, Metric] = MappingProxyType(
     {**CALIBRATION, **{name: metric for name, metric in METRICS.items() if metric.statistic}}

@@ -116,7 +116,7 @@ class ToolRequest:
     call : str
         Key in the call log.
     text : str
-        What the reply says besides.
+        What the reply says besides, without the blocks that ask for tools.
     uses : tuple of ToolUse
     prompt_tokens, completion_tokens, reasoning_tokens : int or None
         As of a turn.

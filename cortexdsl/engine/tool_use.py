@@ -94,7 +94,8 @@ async def ask_with_tools(
             return replace(call, offer=replace(offer, is_over=True)), reply, tuple(requests)
         uses = tuple(await gather_all([_used(one, by_name, ports, k < left, most) for k, one in enumerate(wanted)]))
         counts = reply.prompt_tokens, reply.completion_tokens, reply.reasoning_tokens
-        requests.append(ToolRequest(reply.key, reply.text, uses, *counts))
+        text = reply.text if has_functions else _BLOCK.sub("", reply.text).strip()
+        requests.append(ToolRequest(reply.key, text, uses, *counts))
         left -= len(uses)
         told = [use.told for use in uses]
         if left <= 0:

@@ -323,6 +323,7 @@ def _script(letter: str) -> str:
 MEASURES = by_column(
     unparsed, calls, input_tokens, output_tokens, total_tokens, input_tokens_per_agent, output_tokens_per_agent,
     extra_calls, extra_input_tokens, extra_output_tokens, was_tied, unanswered, unparsed_turns, failures, cut,
-    repetitive, reasoning_tokens, unmeasured, refused, empty, tool_calls,
+    repetitive, reasoning_tokens, unmeasured, refused, empty, tool_calls, tool_uses,
+    failed_tool_uses,
 )  # fmt: skip
 """The measures of this module, each of the column that has its name."""

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from cortexdsl.core import Debate, Graph, Measured, Model, Placebo, Question, Turn
+from cortexdsl.core import Debate, Graph, Measured, Model, Placebo, Question, ToolRequest, Turn
 from cortexdsl.numbers import counted
 from cortexdsl.plain_text import printable
 from cortexdsl.records.debates import Record
@@ -116,6 +116,8 @@ def _stage(debate: Debate, width: int, prompts: Prompts | None) -> Iterator[str]
         for placebo in turn.placebos:
             yield _INDENT + _instead(debate.turns[placebo.turn].speaker, placebo)
             yield from (f"{_INDENT}> {line}" for line in printable(placebo.text).split("\n"))
+        for request in turn.requests:
+            yield from _request(request)
         if turn.reasoning:
             yield from (f"{_INDENT}~ {line}" for line in printable(turn.reasoning).split("\n"))
         yield from (f"{_INDENT}| {line}" for line in printable(turn.text).split("\n"))
@@ -130,6 +132,18 @@ def _stage(debate: Debate, width: int, prompts: Prompts | None) -> Iterator[str]
         yield f"confidence of the debate: {_sureness(debate.confidence)}"
     if debate.deferred is not None:
         yield f"not sure enough (below {debate.deferred.below:g}): handed on to {_word(debate.deferred.to)}"
+
+
+def _request(request: ToolRequest) -> Iterator[str]:
+    """Yield what a model said when it asked for tools, and what it asked each of them and was told."""
+    if request.text.strip():
+        yield from (f"{_INDENT}| {line}" for line in printable(request.text).split("\n"))
+    for use in request.uses:
+        argument, *more = printable(use.argument).split("\n")
+        yield f"{_INDENT}> {_word(use.tool)}: {argument}".rstrip()
+        yield from (f"{_INDENT}>   {line}" for line in more)
+        mark = "=" if use.error is None else "!"
+        yield from (f"{_INDENT}{mark} {line}" for line in printable(use.told).split("\n"))
 
 
 def _prompt(messages: Sequence[Mapping[str, str]] | None) -> Iterator[str]:

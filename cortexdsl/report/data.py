@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.core.columns import is_share
+from cortexdsl.core.metrics import TOOL_METRICS
 from cortexdsl.errors import DataError
 from cortexdsl.metrics.rows import AgentRow, BinRow, MetricRow, RoundRow
 from cortexdsl.plan.layout import Layout
@@ -51,6 +52,8 @@ class ScoreRow:
     agent_score: float | None
     lost_by_vote: float | None
     lost_in_debate: float | None
+    tool_uses: int = 0
+    failed_tool_uses: int = 0
     cluster: str = ""
     wording: str = ""
     stop: str = ""
@@ -58,7 +61,7 @@ class ScoreRow:
 
 HEALTH_COUNTS = (
     "failures", "unparsed_turns", "unparsed", "unanswered", "was_tied", "cut", "repetitive", "refused", "empty",
-    "tool_calls", "other_language", "unmeasured",
+    "tool_calls", "other_language", "unmeasured", *TOOL_METRICS,
 )  # fmt: skip
 """Columns of scores.csv that count what went wrong."""
 

@@ -184,8 +184,8 @@ class StepText(StrictEntry):
         | Annotated[dict[Name, Annotated[Name | Setting | _Tools, OneOf()]], Field(min_length=1)],
         OneOf("the name of a tool"),
     ] = ()
-    """The tools that agents may use before they answer: names of entries of tools, or a mapping of agents to such names,
-    in which else stands for all others."""
+    """The tools that agents may use before they answer: names of entries of tools, or a mapping of agents to such
+    names, in which else stands for all others."""
     samples: Count = 1
     """How many independent replies each call gets."""
     model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = None

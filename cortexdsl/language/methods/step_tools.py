@@ -15,25 +15,28 @@ from cortexdsl.models.transports.registry import has_functions
 
 ToolProblem: TypeAlias = tuple[Route, str, str]
 """Where in the step, what is wrong, and the remedy."""
+Names: TypeAlias = str | Sequence[str]
+"""The name of a tool, or several."""
 _FUNCTION = re.compile(r"[A-Za-z0-9_-]+")
 OFFERED = ("tools", "tool_choice", "functions")
 """Options of a model that offer functions."""
 
 
 def tools_by_agent(
-    written: Sequence[str] | Mapping[str, Sequence[str]], agents: Sequence[Agent], known: Mapping[str, Model]
+    written: Names | Mapping[str, Names], agents: Sequence[Agent], known: Mapping[str, Model]
 ) -> tuple[Mapping[str, tuple[Model, ...]], list[ToolProblem]]:
     """Return the tools of each agent of a step, and the problems of their names.
 
     Parameters
     ----------
-    written : names of tools for all agents, or by agent
+    written : Names, or mapping of agent to Names
     agents : sequence of Agent
         Those that may speak.
     known : mapping of name to Model
         The tools of the spec.
     """
-    names = {ELSE: written} if not isinstance(written, Mapping) else written
+    by_agent = written if isinstance(written, Mapping) else {ELSE: written}
+    names = {name: (tools,) if isinstance(tools, str) else tools for name, tools in by_agent.items()}
     problems: list[ToolProblem] = []
     own = [agent.name for agent in agents]
     for name in names:
@@ -42,7 +45,8 @@ def tools_by_agent(
             problems.append((("tools", name), what, nearest(name, (*own, ELSE), say="agents")))
     for name, tools in names.items():
         for k, tool in enumerate(tools):
-            at: Route = ("tools", *([name] if isinstance(written, Mapping) else []), k)
+            at: Route = ("tools", *([name] if isinstance(written, Mapping) else []))
+            at = at if isinstance(by_agent[name], str) else (*at, k)
             if tool not in known:
                 remedy = nearest(tool, known, say="tools") or f"declare it: tools: {{{tool}: {{tool: calculator}}}}"
                 problems.append((at, f"there is no tool {tool}", remedy))
@@ -60,7 +64,7 @@ def tool_problems(step: Step, agents: Sequence[Agent]) -> Iterator[ToolProblem]:
     if step.said and set(step.said) >= set(step.prompts):
         yield at, "no model is asked in this step, so that nobody can use a tool", "remove tools"
         return
-    for tool in dict.fromkeys(tool for tools in step.tools.values() for tool in tools):
+    for tool in {tool.name: tool for tools in step.tools.values() for tool in tools}.values():
         if not _FUNCTION.fullmatch(tool.name):
             yield at, f"{tool.name} cannot be the name of a function", "rename the tool: letters, digits, _ and - only"
         if tool.model == "tool/python" and ABOUT not in tool.options:

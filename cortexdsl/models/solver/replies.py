@@ -94,6 +94,8 @@ class SolverAnswer:
         The result of the second attempt, if there was one.
     is_persuaded : bool
         Whether the answer comes from others, not from an attempt of the solver.
+    computed : str
+        What a tool computed, if it did.
     """
 
     answer: str
@@ -101,17 +103,35 @@ class SolverAnswer:
     steps: tuple[str, ...] = ()
     check: str | None = None
     is_persuaded: bool = False
+    computed: str = ""
 
 
-def decide(prompt: Prompt, settings: SolverSettings, rng: random.Random) -> SolverAnswer:
-    """Decide on an answer; if the prompt says which one to argue for, on that."""
-    mind = _own_mind(prompt, settings, rng)
+SURE = 0.99
+"""Confidence in the result of a tool."""
+
+
+def decide(prompt: Prompt, settings: SolverSettings, rng: random.Random, computed: int | None = None) -> SolverAnswer:
+    """Decide on an answer; if the prompt says which one to argue for, on that.
+
+    Parameters
+    ----------
+    prompt : Prompt
+    settings : SolverSettings
+    rng : Random
+    computed : int or None
+        What a tool computed. The solver trusts it more than itself and others.
+    """
+    expression = arithmetic_of(prompt)
+    if computed is not None and expression is not None:
+        mind = SolverAnswer(_option(prompt, computed), SURE, computed=f"{expression.text} = {computed}")
+    else:
+        mind = _own_mind(prompt, settings, rng)
     return replace(mind, answer=prompt.target) if prompt.target else mind
 
 
 def _own_mind(prompt: Prompt, settings: SolverSettings, rng: random.Random) -> SolverAnswer:
     """Attempt the question; if it shows other answers or an earlier one, attempt it again and weigh them all."""
-    expression = _expression(prompt)
+    expression = arithmetic_of(prompt)
     first, steps = _attempt(prompt, expression, settings.skill, 1.0, rng)
     hope = _hope(expression, settings.skill)
     if not prompt.heard and prompt.own is None:
@@ -133,7 +153,7 @@ def _own_mind(prompt: Prompt, settings: SolverSettings, rng: random.Random) -> S
     return SolverAnswer(answer, confidence, steps, check, answer not in (first, check))
 
 
-def _expression(prompt: Prompt) -> ArithmeticTask | None:
+def arithmetic_of(prompt: Prompt) -> ArithmeticTask | None:
     """Return the arithmetic to work out; None if one of the options is not a number."""
     numbers = prompt.options.values()
     return None if None in numbers else find_expression(prompt.stem)
@@ -214,6 +234,8 @@ def _answer(prompt: Prompt, mind: SolverAnswer, settings: SolverSettings, rng: r
 
 
 def _working(mind: SolverAnswer) -> list[str]:
+    if mind.computed:
+        return [f"A tool has computed it: {mind.computed}."]
     if not mind.steps:
         return ["There is nothing here that I can work out, so I choose what seems most likely."]
     return ["Working step by step:", *(f"{number}. {step}" for number, step in enumerate(mind.steps, 1))]

@@ -15,7 +15,8 @@ from typing import Any
 from cortexdsl.core import Call, Message
 from cortexdsl.errors import InputError
 from cortexdsl.models.solver.prompts import read_prompt
-from cortexdsl.models.solver.replies import SolverSettings, decide, malform, solver_settings, speak
+from cortexdsl.models.solver.replies import SolverSettings, arithmetic_of, decide, malform, solver_settings, speak
+from cortexdsl.models.solver.tools import read_tools
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, TokenCounts, TransportType, wire_seed
@@ -62,11 +63,17 @@ def solve(messages: Sequence[Message], seed: int, options: Mapping[str, Any]) ->
     """
     settings = solver_settings(options)
     rng = random.Random(_seed(messages, seed, settings))
-    prompt = read_prompt(messages)
-    decision = decide(prompt, settings, rng)
-    text, finish_reason = speak(prompt, decision, settings, rng), "stop"
-    if rng.random() < settings.malformed:
-        text, finish_reason = malform(text, rng)
+    talk = read_tools(messages)
+    prompt = read_prompt(talk.messages)
+    expression = arithmetic_of(prompt)
+    finish_reason = "stop"
+    if talk.tool and expression is not None:
+        text = talk.request(expression)
+    else:
+        decision = decide(prompt, settings, rng, talk.result)
+        text = speak(prompt, decision, settings, rng)
+        if rng.random() < settings.malformed:
+            text, finish_reason = malform(text, rng)
     usage = TokenCounts(sum(count_tokens(message["content"]) for message in messages), count_tokens(text))
     return Raw(text, finish_reason, usage)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cortexdsl.core import Limits
+from cortexdsl.core.metrics import TOOL_METRICS
 from cortexdsl.numbers import counted, number
 from cortexdsl.records.unread import mostly_unread_steps, unread_sentences
 from cortexdsl.report.data import Health, ReportData
@@ -41,7 +42,14 @@ def health_line(rows: Sequence[Health]) -> str:
         said = f"Of {counted(calls, 'call')} in {counted(debates, 'debate')}, {all_found}."
     else:
         said = f"All {counted(calls, 'reply', 'replies')} of {counted(debates, 'debate')} arrived and could be read."
-    return f"{said}{_outcomes(total)} {absent}".strip()
+    return f"{said}{_outcomes(total)}{_tools(total)} {absent}".strip()
+
+
+def _tools(total: Mapping[str, int]) -> str:
+    """Say how often agents used tools in their turns; empty if they did not."""
+    uses, failed = (total.get(name, 0) for name in TOOL_METRICS)
+    lost = f", {failed:,} of them without a result" if failed else ""
+    return f" Agents used tools {counted(uses, 'time')}{lost}." if uses else ""
 
 
 def _outcomes(total: Mapping[str, int]) -> str:

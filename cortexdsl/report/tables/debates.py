@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
 
+from cortexdsl.core.metrics import TOOL_METRICS
 from cortexdsl.metrics.rows import AgentRow, AgreementRow, CalibrationRow, PersuasionRow
 from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, number
 from cortexdsl.plan.layout import Layout
@@ -188,6 +189,16 @@ def agreement_table(folder: Path) -> Table | None:
     )
 
 
+def _counts(row: Health, names: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(row.counts.get(name, 0) for name in names)
+
+
+def _used(row: Health) -> str:
+    """Return how often agents used tools, and how many of these uses had no result."""
+    uses, failed = _counts(row, TOOL_METRICS)
+    return f"{whole(uses)} ({whole(failed)} failed)" if failed else whole(uses)
+
+
 def health_table(data: ReportData) -> Iterator[Table]:
     """Yield what went wrong in the debates of each cell, if there are scores."""
     if not data.health:
@@ -205,10 +216,12 @@ def health_table(data: ReportData) -> Iterator[Table]:
     reasons = sorted({reason for row in data.health for reason in row.stops})
 
     kinds = [kind for kind in _OUTCOMES if any(row.counts.get(kind) for row in data.health)]
+    used = any(row.counts.get("tool_uses") for row in data.health)
     fields = [
         text("Cell", "cell"),
         count("Debates", "debates"),
         count("Calls", "calls"),
+        *([numbers("Tools used", TOOL_METRICS, _used, of=lambda row: _counts(row, TOOL_METRICS))] if used else []),
         *(troubles(*trouble) for trouble in _TROUBLES),
         *(troubles(_OUTCOMES[kind], (kind,), kind) for kind in kinds),
         numbers(
