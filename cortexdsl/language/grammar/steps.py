@@ -27,6 +27,7 @@ from cortexdsl.language.grammar.expressions import TurnCondition
 from cortexdsl.language.grammar.hears import HearsText
 from cortexdsl.language.grammar.old_words import key_remedy
 
+
 class SayForm(StrictEntry):
     """`{say: FILE}`: the text of the template is the turn. No model is called."""
 
