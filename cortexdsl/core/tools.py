@@ -11,7 +11,7 @@ ToolForm: TypeAlias = Literal["functions", "text"]
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool as a model is told of it. Every tool takes one text.
+    """A tool as it is described to a model. Every tool takes one text.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ _KINDS = {
 
 
 def offered(tool: Model) -> OfferedTool:
-    """Return a tool as a model is told of it."""
+    """Return a tool as it is described to a model."""
     about, argument, argument_about = _KINDS[tool.model]
     return OfferedTool(tool.name, str(tool.options.get(ABOUT, about)), argument, argument_about)
 
@@ -112,7 +112,7 @@ async def _used(wanted: Wanted, tools: Mapping[str, Model], ports: Ports, is_all
     tool = tools[wanted.name]
     options = {name: value for name, value in tool.options.items() if name != ABOUT}
     message = {"role": "user", "content": wanted.argument}
-    # A tool has no chance in it, so that the same request has one call, whoever asks and when.
+    # A tool gets no seed, so the same request is one call for all agents and debates.
     reply = await ports.ask(Call(replace(tool, options=MappingProxyType(options)), (message,), 0))
     if reply.error is not None:
         return ToolUse(wanted.name, wanted.argument, "", _cut(f"{wanted.name}: {reply.error}"), reply.key)

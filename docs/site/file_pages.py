@@ -76,6 +76,8 @@ def _of_records() -> Iterator[str]:
             core.Measured,
             core.ProbeCall,
             core.Placebo,
+            core.ToolRequest,
+            core.ToolUse,
             core.Deferred,
             core.Debate,
             records.Header,
@@ -105,6 +107,8 @@ def _of_records() -> Iterator[str]:
     yield _section("A confidence", one[core.Measured], "Of an answer, or of a debate.")
     yield _section("A call that measures", one[core.ProbeCall])
     yield _section("A placebo", one[core.Placebo], "One entry for each turn that was replaced.")
+    yield _section("A request for tools", one[core.ToolRequest], "A reply that asks for tools instead of answering.")
+    yield _section("A use of a tool", one[core.ToolUse])
     yield _section(
         "A question that was handed on",
         one[core.Deferred],

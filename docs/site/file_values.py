@@ -81,6 +81,23 @@ RECORDS: Mapping[str, Mapping[str, str]] = {
         "[how](#a-confidence)",
         "placebos": "only if the prompt showed a [placebo](../language/controls.md#placebos): "
         "[what was shown instead](#a-placebo)",
+        "requests": "only if the agent [used tools](../tools.md#tools-in-a-turn) before it answered: its "
+        "[requests](#a-request-for-tools), in order",
+    },
+    "ToolRequest": {
+        "call": "key of the call in the call log",
+        "text": "what the reply says besides, without the blocks that ask for tools",
+        "uses": "the [uses](#a-use-of-a-tool) that it asks for, in order",
+        "prompt_tokens": "as of a turn",
+        "completion_tokens": "as of a turn",
+        "reasoning_tokens": "only if present: as of a turn",
+    },
+    "ToolUse": {
+        "tool": "the name that the model wrote",
+        "argument": "the text for the tool; as the model wrote it if it could not be read",
+        "result": "what the tool returned, as the model was shown it: at most 10,000 characters",
+        "error": "only if there is no result: why, as the model was told",
+        "call": "only if the tool was called: key of its call in the call log",
     },
     "Graph": {
         "round": "the round",
@@ -163,6 +180,10 @@ CALL_LOG: Mapping[str, str] = {
     "reasoning_tokens": "only if present: its tokens",
     "tokens": "only with the option `logprobs`: for each token of the reply its number of characters and its log "
     "probability. Missing if the texts of the tokens do not add up to the reply",
+    "tools": "only if the model may call functions: their definitions, as they were sent",
+    "tool_choice": "only if there are functions, and the reply may call none of them: `none`",
+    "requests": "only if the reply calls functions: of each call its id, name and arguments",
+    "returned": "only with `requests`: fields of the reply that are sent back to the provider",
 }
 """Fields of a line of a call log; the checksum is that of any line."""
 
@@ -278,5 +299,6 @@ VERSIONS: Mapping[str, str] = {
     "the debate",
     "5": "a turn has `measured`",
     "6": "a turn has `placebos`, or the debate has `confidence`, `deferred` or `step_models`",
+    "7": "a turn has `requests`",
 }
 """Versions of the format of records."""

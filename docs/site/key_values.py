@@ -56,6 +56,15 @@ VALUES: Mapping[str, Values] = {
             "they become 0.3, and all others become 0.1.",
         },
     ),
+    "tool": Values(
+        "tools.md",
+        {
+            "`calculator`": "computes expressions.",
+            "`search`": "finds passages in a knowledge source.",
+            "`python`": "calls a function of your own.",
+            "`program`": "runs a Python program that a model wrote, in a sandbox.",
+        },
+    ),
     "correction": Values(
         "statistics.md#several-claims-and-claims-added-later",
         {

@@ -37,7 +37,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     ),
     "Unreadable and unusual replies": (
         "unparsed", "strict_unparsed", "lenient_unparsed", "unparsed_turns", "unanswered", "failures", "cut",
-        "repetitive", "refused", "empty", "tool_calls", "other_language",
+        "repetitive", "refused", "empty", "tool_calls", "other_language", "tool_uses", "failed_tool_uses",
     ),
 }  # fmt: skip
 """Metrics by topic, in the order of the page; of metrics that differ in a number alone, one stands for all."""

@@ -40,10 +40,10 @@ WORDS = {
     "role": "helper", "prompt": "b.j2", "hears": "nobody", "shows": "all", "memory": "all", "placebo": "shuffled",
     "with": "{x: 1}", "knowledge": "[wiki]",
     "order": "sequential", "each": "{edge: helper}", "samples": "2", "model": "strong",
-    "reads": "[answer, belief]", "chooses": "turns",
+    "reads": "[answer, belief]", "chooses": "turns", "tools": "sums", "uses": "2",
 }  # fmt: skip
 """For each word of a step a value that is not its default."""
-BESIDE = {"role": {"hears": "nobody"}, "chooses": {"reads": "choice"}}
+BESIDE = {"role": {"hears": "nobody"}, "chooses": {"reads": "choice"}, "uses": {"tools": "sums"}}
 """What a word needs beside it."""
 
 

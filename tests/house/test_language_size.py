@@ -11,7 +11,7 @@ NOT_YET_USED = {
     "StepText.placebo",
 }
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
-MOST = {"places": 261, "places of a protocol": 81, "keys": 205, "fixed values": 87}
+MOST = {"places": 265, "places of a protocol": 83, "keys": 208, "fixed values": 88}
 """A new word makes the language harder to learn, so it replaces another one, or is worth a larger number here."""
 
 

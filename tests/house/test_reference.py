@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cortexdsl.cli.verbs import JOBS, VERBS
-from cortexdsl.core import Call, Image, Model, Turn, Usage
+from cortexdsl.core import Call, FunctionCall, Image, Model, Offer, OfferedTool, Turn, Usage
 from cortexdsl.core.metrics import ALIASES, CALIBRATION, METRICS
 from cortexdsl.expressions.names import OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, OF_TURN
 from cortexdsl.language.grammar.experiment import json_schema
@@ -231,9 +231,11 @@ def test_the_pages_of_files_describe_every_field(site: dict[str, ModuleType]) ->
     """Classes without a meaning for a field fail when the page is made. A call has a line with every field."""
     pages = site["file_pages"].file_pages()
     assert set(pages) == {"records", "files"}
-    raw = Raw("4", "stop", TokenCounts(1, 1), reasoning="thought", reasoning_tokens=1, tokens=((1, -0.1),))
+    raw = Raw("4", "stop", TokenCounts(1, 1), reasoning="thought", reasoning_tokens=1, tokens=((1, -0.1),),
+              requests=(FunctionCall("1", "sums", "{}"),), returned={"reasoning_content": "thought"})  # fmt: skip
     image = Image("0a", "image/png", "image.png")
-    call = Call(Model("m", "openai/m"), ({"role": "user", "content": "2 + 2?"},), 0, images=(image,))
+    offer = Offer((OfferedTool("sums", "Adds.", "expression", "a sum"),), "functions", is_over=True)
+    call = Call(Model("m", "openai/m"), ({"role": "user", "content": "2 + 2?"},), 0, images=(image,), offer=offer)
     line = call_record("key", call, raw, seconds=1, attempts=2, lost=Usage(attempts=1))
     section = pages["files"].split("## A line of a call log")[1].split("\n## ")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {*line, "checksum"}

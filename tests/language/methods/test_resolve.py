@@ -42,7 +42,8 @@ def made(protocol: str | Protocol, chosen: str = "{}", team: tuple[Agent, ...] =
     node = parse(f"protocol: x\n{chosen}" if chosen != "{}" else "protocol: x", "spec.yaml")
     found = load_protocol(protocol) if isinstance(protocol, str) else protocol
     agents = {agent.name: agent for agent in team}
-    return resolve(found, MethodChoice("methods.m", node, team, agents, {"m": MODEL, "strong": STRONG}))
+    models, tools = {"m": MODEL, "strong": STRONG}, {"sums": Model("sums", "tool/calculator")}
+    return resolve(found, MethodChoice("methods.m", node, team, agents, models, tools))
 
 
 def hearing(hears: str) -> Topology:
