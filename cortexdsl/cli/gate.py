@@ -224,7 +224,7 @@ def _plan_of(found: ScoreSources) -> Mapping[str, Any]:
         if end is not None or is_locked(Path(layout.root)):
             why = f"{end.why}, so that its tables are not those of this spec" if end else "a run is in progress"
             raise InputError(f"{layout.root}: {why}\n    finish it first: cortexdsl run {spec_of(layout)}")
-        if differs := spec_changes(read_journal(layout).now, plan):
+        if differs := spec_changes(read_journal(layout), plan):
             raise InputError(
                 f"{layout.root}: its spec has changed since the run ({changes_in_words(differs)})\n"
                 f"    run it first: cortexdsl run {spec_of(layout)}"

@@ -125,7 +125,7 @@ def _entry(entry: LedgerEntry, journal: Journal) -> Iterator[str]:
 def _remarks(folder: Path, journal: Journal) -> Iterator[str]:
     """Yield changes of the spec since the run, and experiments with the same claims under other names."""
     plan = plan_or_empty(journal.layout)
-    if differs := spec_changes(journal.now, plan):
+    if differs := spec_changes(journal, plan):
         changed = changes_in_words(differs)
         yield f"The spec, or something that it uses, has changed since: {changed}. Run it: cortexdsl run {plan['spec']}"
     yield from map(twin_in_words, find_twins(folder, journal))

@@ -23,7 +23,6 @@ from cortexdsl.display.launch import workflow_folder
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.export.source import ExportSource
 from cortexdsl.files import make_folders
-from cortexdsl.language.inheritance import read_extended
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
@@ -87,7 +86,7 @@ def _check(layout: Layout) -> None:
     command = f"cortexdsl run {spec_of(layout)}"
     if end := early_end(layout):
         raise InputError(f"{layout.root}: {end.why}, so the results are not complete\n    finish them: {command}")
-    if edits := spec_changes(read_journal(layout).now, read_plan(Path(layout.plan))):
+    if edits := spec_changes(read_journal(layout), read_plan(Path(layout.plan))):
         raise InputError(
             f"{layout.root}: the spec is not the one that ran: {'; '.join(edits)}\n"
             f"    restore it, or run the edited one: {command}"
@@ -135,7 +134,7 @@ def _files(source: ExportSource) -> dict[str, Path]:
     spec = Path(str(source.plan.get("spec") or ""))
     try:
         plan = compile_spec(str(spec), experiment=source.plan.get("experiment"))  # it refuses keys in a spec
-        files |= {_place(file, f"specs/{file.name}"): file for file in read_extended(spec)[1]}
+        files |= {_place(file, f"specs/{file.name}"): file for file in map(Path, plan.spec_files)}
     except (CortexError, OSError):
         return files  # `lacking` says so
     for name in declaration_of(plan)["prompts"]:

@@ -259,6 +259,7 @@ def _plan(
             templates,
         ),
         facts=dataset_facts(tasks),
+        spec_files=tuple(map(str, spec.files)),
     )
 
 

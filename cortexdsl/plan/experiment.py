@@ -85,6 +85,8 @@ class Plan:
         What it does beyond asking models of known providers.
     facts : mapping of dataset label to DatasetFacts
         Of the questions as they were compiled: a job that loads the plan declares them without reading the data.
+    spec_files : tuple of str
+        The spec and the files that it extends, the spec last.
     """
 
     experiment: str
@@ -112,6 +114,7 @@ class Plan:
     trainings: tuple[Training, ...] = ()
     permissions: tuple[Permission, ...] = ()
     facts: Mapping[str, DatasetFacts] = field(default_factory=dict)
+    spec_files: tuple[str, ...] = ()
 
     @cached_property
     def layout(self) -> Layout:

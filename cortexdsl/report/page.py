@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from cortexdsl.claims.cells import CellNames
+from cortexdsl.plan.persistence.history import spec_files
 from cortexdsl.records.links import claim_link
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import Drawing
@@ -97,7 +98,7 @@ def report_page(
         history=history,
         spent=cost,
         settings=provenance.settings(plan),
-        spec_texts=provenance.spec_texts(plan),
+        spec_texts=[(str(file), file.read_text(encoding="utf-8")) for file in spec_files(history.journal.layout, plan)],
         agents=provenance.agents(plan),
         cells=provenance.cells(plan),
         versions=versions,

@@ -11,7 +11,6 @@ from typing import Any
 import yaml
 
 from cortexdsl.claims.cells import TEAM_AXES
-from cortexdsl.language.grammar.old_words import renewed_settings
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import estimate
 from cortexdsl.report.data import ReportData
@@ -77,16 +76,24 @@ def _is_of(row: Mapping[str, Any], cell: Mapping[str, Any], learned: Mapping[str
     """
     stated, debaters = row.get("settings", {}), row.get("debaters")
     varied = set(cell.get("axes") or ()) - set(stated) - ({*TEAM_AXES} if debaters else set())
-    agents, settings = cell.get("agents") or (), renewed_settings(cell.get("settings") or {})
+    agents = cell.get("agents") or ()
     trained = [learned.get(agent) for agent in agents]
-    return (
+    is_alike = (
         row["protocol"] == cell.get("protocol")
         and not cell.get("match")
         and not varied
         and (debaters is None or debaters == len(cell.get("debaters") or ()))
-        and all(settings.get(name) == value for name, value in stated.items())
         and trained == row.get("trained", [None] * len(agents))
     )
+    return is_alike and (not stated or _has_settings(cell, stated))
+
+
+def _has_settings(cell: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
+    """Return whether a cell has some settings; plans of earlier versions state them in other words."""
+    from cortexdsl.language.grammar.old_words import renewed_settings  # late: few reports compare settings
+
+    settings = renewed_settings(cell.get("settings") or {})
+    return all(settings.get(name) == value for name, value in stated.items())
 
 
 def published_table(data: ReportData) -> Table | None:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.claims.values import one_line
-from cortexdsl.errors import CortexError, InputError
+from cortexdsl.errors import CortexError, InputError, SpecError
 from cortexdsl.numbers import counted
+from cortexdsl.plan.compiled import read_compiled
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import Declaration, changes, declaration_of
 from cortexdsl.plan.persistence.journal import Journal, has_calls, read_journal
+from cortexdsl.plan.persistence.run_record import is_locked
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.tasks.task import Task
 
@@ -43,6 +45,39 @@ def _compiled(spec: str, plan: Mapping[str, Any]) -> Plan:
     from cortexdsl.plan.compiler import compile_spec  # late: most readers of results do not need the language
 
     return compile_spec(spec, experiment=plan.get("experiment"))
+
+
+def _plan_of_run(layout: Layout) -> Plan | None:
+    """Return the plan that the run at work has compiled; None if no run is at work, or its spec was edited since.
+
+    A job of the run need not compile the spec again to know what it means now.
+    """
+    path = Path(layout.compiled)
+    if not (is_locked(Path(layout.root)) and path.is_file()):
+        return None
+    try:
+        plan, written = read_compiled(layout), path.stat().st_mtime_ns
+        return plan if all(Path(file).stat().st_mtime_ns <= written for file in plan.spec_files) else None
+    except (CortexError, OSError):
+        return None
+
+
+def spec_files(layout: Layout, plan: Mapping[str, Any]) -> tuple[Path, ...]:
+    """Return the spec of a plan record and the files that it extends, the spec last; none if it was removed.
+
+    If a spec extends a file that cannot be read any more, only its own path is returned.
+    """
+    path = Path(str(plan.get("spec") or ""))
+    if not path.is_file():
+        return ()
+    if compiled := _plan_of_run(layout):
+        return tuple(map(Path, compiled.spec_files))
+    from cortexdsl.language.inheritance import read_extended  # late: a job of a run does not need the language
+
+    try:
+        return read_extended(path)[1]
+    except SpecError:
+        return (path,)
 
 
 def refuse_other_questions(plans: Sequence[Plan]) -> None:
@@ -95,20 +130,20 @@ def _changed(record: Mapping[str, Any], plan: Plan) -> Iterator[str]:
             )
 
 
-def spec_changes(declared: Declaration | None, plan: Mapping[str, Any]) -> tuple[str, ...]:
+def spec_changes(journal: Journal, plan: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the differences of a plan record's spec from the last declaration, in words.
 
     Empty if there are none, if nothing is known to be declared, or if the spec is missing or cannot be read: results
     may be kept without their spec.
     """
     path = str(plan.get("spec") or "")
-    if declared is None or not Path(path).is_file():
+    if journal.now is None or not Path(path).is_file():
         return ()
     try:
-        current = _compiled(path, plan)
+        current = _plan_of_run(journal.layout) or _compiled(path, plan)
     except (CortexError, OSError):
         return ()
-    return tuple(changes(declared, declaration_of(current)))
+    return tuple(changes(journal.now, declaration_of(current)))
 
 
 def plan_changes(declared: Declaration, plan: Mapping[str, Any]) -> tuple[str, ...]:

@@ -294,7 +294,7 @@ def _of_tallies(layout: Layout, command: str) -> Iterator[Difference]:
 
 
 def _notes(journal: Journal, plan: Mapping[str, Any]) -> Iterator[str]:
-    if differs := spec_changes(journal.now, plan):
+    if differs := spec_changes(journal, plan):
         yield f"the spec has changed since: {'; '.join(differs)}"
     if earlier := sum(not _is_of(plan, path) for path in journal.files):
         yield f"{counted(earlier, 'file is', 'files are')} of cells or datasets of an earlier plan"

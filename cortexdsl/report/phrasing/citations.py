@@ -13,8 +13,6 @@ import yaml
 
 from cortexdsl import __version__
 from cortexdsl.errors import SpecError
-from cortexdsl.language.inheritance import read_extended
-from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.tasks.registry import registry
 
 PAPERS = Path(__file__).with_name("papers.yaml")
@@ -65,6 +63,10 @@ def bibtex(plan: Mapping[str, Any]) -> str:
 
 def _methods(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (source, use) of the protocols of a plan, those of its spec included if it is still there."""
+    # Late: a job does not need the language.
+    from cortexdsl.language.inheritance import read_extended
+    from cortexdsl.language.protocol.loader import builtin_names, load_protocol
+
     path, node = Path(str(plan.get("spec") or "")), None
     if path.is_file():
         try:

@@ -68,7 +68,7 @@ def _unknown(journal: Journal, plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _notice(journal: Journal, plan: Mapping[str, Any]) -> str:
-    differs = spec_changes(journal.now, plan)
+    differs = spec_changes(journal, plan)
     if not differs:
         return ""
     return (

@@ -6,12 +6,9 @@ import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from cortexdsl import __version__
-from cortexdsl.errors import SpecError
-from cortexdsl.language.inheritance import read_extended
 from cortexdsl.numbers import THIN, counted, number, p_value
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.citations import data_in_words
@@ -155,21 +152,6 @@ def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 def _facts(entry: Mapping[str, Any]) -> str:
     return ", ".join(f"{key.replace('_', ' ')} {_brief(value)}" for key, value in entry.items() if value)
-
-
-def spec_texts(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return (file, text) of the spec and of the files that it extends, the spec last; none if it was removed.
-
-    If a spec extends a file that cannot be read any more, only its own text is returned.
-    """
-    path = Path(str(plan.get("spec") or ""))
-    if not path.is_file():
-        return ()
-    try:
-        files = read_extended(path)[1]
-    except SpecError:
-        files = (path,)
-    return tuple((str(file), file.read_text(encoding="utf-8")) for file in files)
 
 
 def cells(plan: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
