@@ -19,8 +19,8 @@ from cortexdsl.core.metrics import LABELS
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout, results_folder
 from cortexdsl.plan.persistence.run_record import stop_note
-from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_files, check_own_files, check_records
+from cortexdsl.plan.record import PlanRecord, plan_json, read_plan
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.rows import edge_rows, turn_rows
 from cortexdsl.stats.inference.bootstrap import DRAWS
@@ -69,15 +69,19 @@ class Results:
         return f"Results({str(self.folder)!r})"
 
     @cached_property
-    def plan(self) -> Mapping[str, Any]:
-        """The content of plan.json: cells, seed, families, claims, the estimate."""
+    def _record(self) -> PlanRecord:
         check_files(self._layout, [self._layout.plan])
         return read_plan(Path(self._layout.plan))
 
     @property
+    def plan(self) -> Mapping[str, Any]:
+        """The content of plan.json: cells, seed, families, claims, the estimate."""
+        return plan_json(self._record)
+
+    @property
     def cells(self) -> tuple[str, ...]:
         """The names of the cells, in the plan's order."""
-        return tuple(str(cell["cell"]) for cell in self.plan["cells"])
+        return tuple(cell.name for cell in self._record.cells)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -172,7 +176,7 @@ class Results:
         named = tuple(find_cell(arms, cell).cell for cell in cells) or table.cells
         family = Family("comparison", tuple(cell for cell in named if cell != reference), reference, correction)
         metrics = (metric,) if isinstance(metric, str) else tuple(metric)
-        own = int(self.plan["seed"]) if seed is None else seed
+        own = self._record.seed if seed is None else seed
         return compare_families(table, [family], metrics, own, draws=draws)
 
     def _frame(self, rows: Callable[[Iterable[Record]], Iterator[dict[str, Any]]]) -> pd.DataFrame:

@@ -41,12 +41,6 @@ class CellNames:
     aliases: tuple[str, ...] = ()
     axes: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
-    @staticmethod
-    def of(record: Mapping[str, Any]) -> CellNames:
-        """Build an arm from a record of plan.json; keys other than `cell, method, aliases, axes` are ignored."""
-        axes = record.get("axes") or EMPTY
-        return CellNames(record["cell"], record.get("method", ""), tuple(record.get("aliases") or ()), axes)
-
     @property
     def points(self) -> tuple[tuple[str, Mapping[str, str]], ...]:
         """Every grid point of this cell, as method and axes, by all of its names."""

@@ -23,6 +23,7 @@ from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import THIN, counted
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, rows_of
 from cortexdsl.report.data import ALPHA, ReportData
 from cortexdsl.report.phrasing.claims import answer, details_in_words
@@ -151,7 +152,7 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
         means = metrics_table(table, metrics, seed=args.seed)
         means["metric"] = means["metric"].replace({table.metric(name).name: name for name in metrics})
         data = ReportData(
-            {},
+            PlanRecord(),
             metrics=tuple(rows_of(means, MetricRow)),
             comparisons=tuple(compared),
             claims=tuple(rows_of(verdicts, ClaimRow)),

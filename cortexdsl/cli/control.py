@@ -15,7 +15,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, spec_path
 from cortexdsl.plan.persistence import controls
 from cortexdsl.plan.persistence.run_record import is_locked
-from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.plan.record import read_plan
 
 _EXPERIMENT = "its name, its spec, or the folder of its results"
 _WORDS = {
@@ -141,6 +141,6 @@ def _plan(layout: Layout) -> Plan:
     """
     name = _name(layout)
     try:
-        return compile_spec(str(read_plan(Path(layout.plan))["spec"]), name)
-    except (RecordError, KeyError):
+        return compile_spec(read_plan(Path(layout.plan)).spec, name)
+    except RecordError:
         return compile_spec(spec_path(name).as_posix(), name)

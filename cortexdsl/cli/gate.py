@@ -39,8 +39,8 @@ from cortexdsl.plan.persistence.controls import change
 from cortexdsl.plan.persistence.history import spec_changes
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.run_record import early_end, is_locked
-from cortexdsl.plan.persistence.store import plan_or_empty, spec_of
 from cortexdsl.plan.persistence.verification import check_complete, check_files
+from cortexdsl.plan.record import PlanRecord, plan_or_empty, spec_of
 from cortexdsl.records.tallies import Tallies, total_of
 from cortexdsl.report.csv_rows import ClaimRow, read_frame, rows_of
 from cortexdsl.report.data import ALPHA
@@ -104,7 +104,7 @@ class _Claims:
     arms: Sequence[CellNames]
     alpha: float
     correction: str
-    plan: Mapping[str, Any]
+    plan: PlanRecord
 
 
 def _gate(args: argparse.Namespace) -> Gate:
@@ -122,14 +122,14 @@ def _gate(args: argparse.Namespace) -> Gate:
         raise InputError("--most-dollars is for a spec, which is run first; the sources cost nothing")
     found = read_sources(sources, score=args.score, cluster=args.cluster, answers=args.answers)
     plan = _plan_of(found)
-    required = list(dict.fromkeys(map(one_line, args.require or plan.get("hypotheses", ()))))
+    required = list(dict.fromkeys(map(one_line, args.require or plan.hypotheses)))
     if not required:
         example = f"accuracy({found.table.cells[-1]}) >= accuracy({found.table.cells[0]}) - 0.02"
         raise InputError(f"{', '.join(args.sources)}: no claim is required\n    write --require '{example}'")
     claims = _judged(found, plan, required)
     notes, burn_in = list(found.notes), None
     decided = claims_decided(f"{claims.alpha:g}".removeprefix("0"), len(claims.rows), claims.correction,
-                             is_anytime="stopping" in plan and bool(plan["stopping"]))  # fmt: skip
+                             is_anytime=plan.stopping is not None)  # fmt: skip
     if args.burn_in:
         burn_in = _burn_in(claims, required, args.burn_in)
         notes.append(_burn_in_words(burn_in))
@@ -202,7 +202,7 @@ def _without_results(experiment: Plan, args: argparse.Namespace, why: str) -> Ga
     return Gate(tuple(args.sources), claims, alpha, analysis["correction"], undecided=undecided)
 
 
-def _plan_of(found: ScoreSources) -> Mapping[str, Any]:
+def _plan_of(found: ScoreSources) -> PlanRecord:
     """Return the plan of the experiment that the scores are from; empty if they are not those of a finished one.
 
     Raises
@@ -214,7 +214,7 @@ def _plan_of(found: ScoreSources) -> Mapping[str, Any]:
         A table was edited or deleted.
     """
     if found.own is None or found.own.name != "scores.csv":
-        return {}
+        return PlanRecord()
     layout = Layout(found.own.parent.as_posix())
     plan = plan_or_empty(layout)
     if plan:
@@ -232,7 +232,7 @@ def _plan_of(found: ScoreSources) -> Mapping[str, Any]:
     return plan
 
 
-def _judged(found: ScoreSources, plan: Mapping[str, Any], required: Sequence[str]) -> _Claims:
+def _judged(found: ScoreSources, plan: PlanRecord, required: Sequence[str]) -> _Claims:
     """Return the verdicts of the experiment on its hypotheses, or test the claims if they are others."""
     claims = [parse_claim(text, "--require") for text in required]
     table = with_own_answers(found, claims)
@@ -241,20 +241,19 @@ def _judged(found: ScoreSources, plan: Mapping[str, Any], required: Sequence[str
         verdicts = evaluate_claims(table, claims, 0, arms, declared=declared_claims(found, required))
         return _Claims(dict(zip(required, rows_of(verdicts, ClaimRow), strict=True)), table, arms, ALPHA, "holm", plan)
     assert found.own is not None
-    arms = tuple(CellNames.of(cell) for cell in plan["cells"])
-    analysis, stopping = plan.get("analysis") or {}, plan.get("stopping") or {}
-    alpha, correction = stopping.get("alpha", analysis.get("alpha", ALPHA)), analysis.get("correction", "holm")
+    arms, stopping, correction = tuple(plan.arms), plan.stopping, plan.correction
+    alpha = stopping.alpha if stopping else plan.alpha
     rows = {one_line(row.claim): row for row in read_frame(found.own.parent / "hypotheses.csv", ClaimRow)}
     others = [text for text in required if text not in rows]
     if others and stopping:
         raise InputError(
             f"--require '{others[0]}': this experiment stopped when its own hypotheses were decided, so that no other "
-            f"claim can be tested at a known error rate\n    add it to the hypotheses of {plan['spec']}, and run it"
+            f"claim can be tested at a known error rate\n    add it to the hypotheses of {plan.spec}, and run it"
         )
     if others:
         declared = declared_claims(found, required)
         verdicts = evaluate_claims(
-            table, claims, plan["seed"], arms, declared=declared, alpha=alpha, correction=correction
+            table, claims, plan.seed, arms, declared=declared, alpha=alpha, correction=correction
         )
         rows = dict(zip(required, rows_of(verdicts, ClaimRow), strict=True))
     return _Claims(rows, table, arms, alpha, correction, plan)
@@ -264,7 +263,7 @@ def _required(found: ScoreSources, claims: _Claims, required: Sequence[str]) -> 
     """Return the required claims with what would decide them, and its price by what the experiment paid."""
     rows, questions = claims.rows, sum(map(len, claims.table.questions))
     needed = {text: (float("nan"), float("nan")) for text in rows}
-    if not claims.plan.get("stopping"):  # the power is that of tests without early stopping
+    if not claims.plan.stopping:  # the power is that of tests without early stopping
         verdicts = pd.DataFrame({"claim": [row.claim for row in rows.values()],
                                  "verdict": [row.verdict for row in rows.values()]})  # fmt: skip
         settings: dict[str, Any] = {"alpha": claims.alpha, "correction": claims.correction, "either_side": True}
@@ -298,7 +297,7 @@ def _burn_in(claims: _Claims, required: Sequence[str], times: int) -> dict[str, 
         raise InputError(
             f"--burn-in: the claims are about {' '.join(cells)} alone, and no other cell to exchange it with"
         )
-    if claims.plan.get("stopping"):
+    if claims.plan.stopping:
         raise InputError("--burn-in: an experiment with early stopping asked questions by what the cells answered")
     rng, outcomes = np.random.default_rng(0), Counter[str]()
     for _ in range(times):

@@ -35,8 +35,9 @@ from cortexdsl.plan.forecast.matches import matched_method
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
 from cortexdsl.plan.forecast.warnings import prompts_too_long, race_in_words
 from cortexdsl.plan.persistence.recording import record_files
-from cortexdsl.plan.persistence.store import plan_record, write_plan
+from cortexdsl.plan.persistence.store import plan_record
 from cortexdsl.plan.persistence.verification import check_own_files
+from cortexdsl.plan.record import plan_json, write_plan
 from cortexdsl.plan.rehearsal.estimate import CostEstimate, OwnLengths
 from cortexdsl.plan.training import Training
 from cortexdsl.report.phrasing.names import wording
@@ -69,7 +70,7 @@ def run_plan(args: argparse.Namespace) -> int:
         if args.out:
             write_plan(args.out, record)
         else:
-            print(json.dumps(record, indent=1))
+            print(json.dumps(plan_json(record), indent=1, default=dict))
         if args.out == Path(plan.layout.plan):
             record_files(plan.layout, [args.out])
     else:

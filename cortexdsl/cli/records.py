@@ -24,8 +24,8 @@ from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.metrics.scores import read_rows, write_rows
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_own_files, check_records
+from cortexdsl.plan.record import read_plan
 from cortexdsl.records import Record, debate_files, debate_to_json, read_debates
 from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows, well_formed
 from cortexdsl.records.text import Prompts, debate_line, transcript_text

@@ -21,8 +21,8 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import changes
 from cortexdsl.plan.persistence.history import find_twins, spec_changes
 from cortexdsl.plan.persistence.journal import Journal, LedgerEntry, read_journal
-from cortexdsl.plan.persistence.store import plan_or_empty
 from cortexdsl.plan.persistence.verification import check_files, edited_files, versions_in_words
+from cortexdsl.plan.record import plan_or_empty
 from cortexdsl.report.phrasing.ledger import (
     change_of,
     changes_in_words,
@@ -127,7 +127,7 @@ def _remarks(folder: Path, journal: Journal) -> Iterator[str]:
     plan = plan_or_empty(journal.layout)
     if differs := spec_changes(journal, plan):
         changed = changes_in_words(differs)
-        yield f"The spec, or something that it uses, has changed since: {changed}. Run it: cortexdsl run {plan['spec']}"
+        yield f"The spec, or something that it uses, has changed since: {changed}. Run it: cortexdsl run {plan.spec}"
     yield from map(twin_in_words, find_twins(folder, journal))
     yield from filter(None, [versions_in_words(journal)])
 

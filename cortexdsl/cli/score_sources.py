@@ -20,8 +20,8 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes
 from cortexdsl.plan.persistence.history import plan_changes
 from cortexdsl.plan.persistence.journal import read_journal
-from cortexdsl.plan.persistence.store import fixed_in, most_in, plan_or_empty
 from cortexdsl.plan.persistence.verification import check_files, check_own_files
+from cortexdsl.plan.record import PlanRecord, plan_or_empty
 from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table, score_table
 from cortexdsl.symlinks import opened_results
@@ -140,11 +140,11 @@ def _table(path: Path, cluster: str | None) -> ScoreTable:
             raise InputError(f"--cluster {cluster}: {path} has no such column\n    it has: {had}")
         table = score_table(frame.assign(cluster=frame[cluster]), str(path))
     layout = Layout(path.parent.as_posix())
-    plan = plan_or_empty(layout) if path == Path(layout.table("scores")) else {}
+    plan = plan_or_empty(layout) if path == Path(layout.table("scores")) else PlanRecord()
     now = read_journal(layout).now if plan else None
     if now is None or plan_changes(now, plan):
         return table  # another plan may have other limits
-    return replace(table, most=most_in(plan), fixed=fixed_in(plan))
+    return replace(table, most=plan.most, fixed=plan.fixed)
 
 
 def _joined(tables: Sequence[ScoreTable], sources: str) -> ScoreTable:

@@ -15,8 +15,8 @@ from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.journal import is_experiment
-from cortexdsl.plan.persistence.store import spec_of
 from cortexdsl.plan.persistence.verification import Difference, Verification, verify_results
+from cortexdsl.plan.record import spec_of
 from cortexdsl.text_layout import wrapped
 
 _SHOWN = 5

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from cortexdsl.errors import RecordError
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.store import read_look
-from cortexdsl.plan.shards import Shard
+from cortexdsl.plan.persistence.store import AnyPlan, read_look
 from cortexdsl.plan.training import slug_of
 
 
@@ -68,57 +67,29 @@ class ExpectedRun:
         return Path(self.layout.spent)
 
 
-Learning: TypeAlias = tuple[str, str, Sequence[str], Sequence[Shard]]
-"""A training: the label of its dataset, its name, its phases, its shards."""
+def expected_of(plan: AnyPlan, needed: Iterable[tuple[str, str, str]] | None = None, root: str = "") -> ExpectedRun:
+    """Return the debate jobs of a plan, and which of them are needed; `root` as in `ExpectedRun`."""
+    return ExpectedRun(plan.experiment, tuple(_jobs(plan)), None if needed is None else frozenset(needed), root)
 
 
-def expected_of(plan: Plan, needed: Iterable[tuple[str, str, str]] | None = None) -> ExpectedRun:
-    """Return the debate jobs of a plan, and which of them are needed."""
-    cells = [(cell.name, cell.slug) for cell in plan.cells]
-    learned = [(one.task.label, one.name, [phase.label for phase in one.phases], one.shards) for one in plan.trainings]
-    jobs = tuple(_jobs(plan.shards, cells, learned, has_looks=plan.stopping is not None))
-    return ExpectedRun(plan.experiment, jobs, None if needed is None else frozenset(needed))
-
-
-def expected_from(record: Mapping[str, Any], root: str = "") -> ExpectedRun:
-    """Return the debate jobs of a plan.json; `root` as in `ExpectedRun`."""
-    shards = {dataset: _shards(rows) for dataset, rows in record["shards"].items()}
-    cells = [(cell["cell"], cell["slug"]) for cell in record["cells"]]
-    learned = [
-        (of["dataset"], of["training"], [phase["phase"] for phase in of["phases"]], _shards(of["shards"]))
-        for of in record.get("trainings", ())
-    ]
-    jobs = tuple(_jobs(shards, cells, learned, has_looks=bool(record.get("stopping"))))
-    return ExpectedRun(record["experiment"], jobs, root=root)
-
-
-def _shards(rows: Iterable[Mapping[str, Any]]) -> list[Shard]:
-    return [Shard(*(int(row[name]) for name in ("replicate", "number", "first", "end"))) for row in rows]
-
-
-def _jobs(
-    shards: Mapping[str, Sequence[Shard]],
-    cells: Sequence[tuple[str, str]],
-    learned: Sequence[Learning],
-    *,
-    has_looks: bool,
-) -> Iterator[DebateJob]:
-    for dataset, training, phases, own in learned:
-        for phase in phases:
-            name, slug = f"train {training} {phase}", slug_of(training, phase)
-            for one in own:
-                yield DebateJob(dataset, name, slug, one.label, one.end - one.first, phase=(training, phase))
-    for dataset, cut in shards.items():
-        for cell, slug in cells:
+def _jobs(plan: AnyPlan) -> Iterator[DebateJob]:
+    for training in plan.trainings:
+        for phase in training.phases:
+            name, slug = f"train {training.name} {phase.label}", slug_of(training.name, phase.label)
+            for one in training.shards:
+                place, debates = (training.dataset, name, slug, one.label), one.end - one.first
+                yield DebateJob(*place, debates, phase=(training.name, phase.label))
+    for dataset, cut in plan.shards.items():
+        for cell in plan.cells:
             for one in cut:
-                batch = one.number if has_looks else 0
-                yield DebateJob(dataset, cell, slug, one.label, one.end - one.first, batch)
+                batch = one.number if plan.stopping else 0
+                yield DebateJob(dataset, cell.name, cell.slug, one.label, one.end - one.first, batch)
 
 
 def announce(plans: Sequence[Plan], jobs: Iterable[Any]) -> list[ExpectedRun]:
     """Return the debate jobs of each plan, and which of them are among the jobs that Snakemake will run."""
     needed: dict[str, set[tuple[str, str, str]]] = {plan.experiment: set() for plan in plans}
-    learning = {(plan.experiment, each.name): each.task.label for plan in plans for each in plan.trainings}
+    learning = {(plan.experiment, each.name): each.dataset for plan in plans for each in plan.trainings}
     for job in jobs:
         if job.rule.name == "debate":
             given = job.wildcards

@@ -11,12 +11,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cortexdsl.core import WaveTally
-from cortexdsl.display.expected import DebateJob, ExpectedRun, expected_from, last_batches
+from cortexdsl.display.expected import DebateJob, ExpectedRun, expected_of, last_batches
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.models.control import ControlFile, Pause
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.run_record import RunRecord, has_ended, read_run
-from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.plan.record import read_plan
 from cortexdsl.records.tallies import JobTally, Tallies, TallySum, tally_since, total_of
 from cortexdsl.records.unread import UnreadStep, mostly_unread_steps
 from cortexdsl.symlinks import opened_results
@@ -307,7 +307,7 @@ def expected_in(experiment: str) -> ExpectedRun:
     layout = layout_in(experiment)
     name = layout.root.removeprefix("results/")
     if Path(layout.plan).exists():
-        return expected_from(read_plan(Path(layout.plan)))
+        return expected_of(read_plan(Path(layout.plan)))
     tallies = Tallies(Path(layout.spent)).read()
     if not tallies and read_run(layout) is not None:  # stopped before the plan was written
         return ExpectedRun(name, ())

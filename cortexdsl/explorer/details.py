@@ -22,6 +22,7 @@ from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.request_parts import data_uri
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.history import recorded_tasks
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.records import Record, record_from_json
 from cortexdsl.tasks.task import Item, Task
 
@@ -187,14 +188,14 @@ def _numbers(values: Any) -> Any:
     return np.asarray(np.where(np.isnan(rounded), None, rounded.astype(object))).tolist()
 
 
-def index_questions(store: IndexStore, plan: Mapping[str, Any], root: Path) -> str:
+def index_questions(store: IndexStore, plan: PlanRecord, root: Path) -> str:
     """Store the questions of an experiment's datasets in the index; return why some are unknown, or an empty text.
 
     A dataset whose digest differs from the plan's has changed since, so its texts are not used.
     """
     if not plan:
         return _index_imported(store, Path(Layout(str(root)).questions))
-    digests = json.dumps({label: facts.get("digest") for label, facts in (plan.get("datasets") or {}).items()})
+    digests = json.dumps({label: facts.digest for label, facts in plan.datasets.items()})
     with store.reading() as db:
         known = dict(db.execute("SELECT name, value FROM facts WHERE name IN ('questions', 'unknown')"))
     if known.get("questions") == digests and not known.get("unknown"):

@@ -6,11 +6,10 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.errors import InputError
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.store import plan_or_empty
+from cortexdsl.plan.record import PlanRecord, plan_or_empty
 from cortexdsl.symlinks import opened_results
 
 RESULTS = Path("results")
@@ -41,7 +40,7 @@ class ResultsFolder:
         """Whether runs of this working folder write to it, so that it may be running."""
         return self.root == RESULTS / self.name
 
-    def plan(self) -> Mapping[str, Any]:
+    def plan(self) -> PlanRecord:
         """Return its plan.json; empty if there is none (yet, or because it holds imported transcripts)."""
         return plan_or_empty(self.layout)
 

@@ -15,8 +15,8 @@ from cortexdsl.explorer.store import IndexStore, well_formed
 from cortexdsl.metrics import influence, replies
 from cortexdsl.metrics.view import view_debate
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import in_plan
+from cortexdsl.plan.record import read_plan
 from cortexdsl.records import Record, record_from_json
 
 _SCORED = ("score", "wrong_to_right", "right_to_wrong", "repetitive", "other_language")
@@ -118,8 +118,8 @@ def _record_files(root: Path) -> list[Path]:
     """Return the records of the plan's datasets and cells: those of earlier plans stay in the folder."""
     try:
         plan = read_plan(Path(Layout(root.as_posix()).plan))
-        datasets, slugs = set(plan["datasets"]), {cell["slug"] for cell in plan["cells"]}
-    except (RecordError, KeyError, TypeError):  # records without a plan are all shown
+        datasets, slugs = set(plan.datasets), {cell.slug for cell in plan.cells}
+    except RecordError:  # records without a plan are all shown
         datasets, slugs = None, set()
     files = (path for path in (root / "debates").rglob("*.jsonl") if not path.name.startswith("."))
     return sorted(

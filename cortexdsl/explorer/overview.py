@@ -7,31 +7,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.meaning import estimate_unit
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core.columns import is_share
 from cortexdsl.errors import CortexError
 from cortexdsl.explorer.folders import ResultsFolder, number, read_rows
 from cortexdsl.plan.persistence.run_record import stop_note
+from cortexdsl.plan.record import PlanRecord, plan_json
 from cortexdsl.records.links import claim_link
+
+CELL_WORDS = ("cell", "slug", "method", "protocol", "aliases", "settings", "agents")
+NO_PLAN = dict.fromkeys(("spec", "seed", "replicates"))
 
 
 def overview(place: ResultsFolder) -> dict[str, Any]:
     """Return an experiment as plain values: everything but its progress."""
     plan = place.plan()
     root = place.root
-    cells = [_cell(cell) for cell in plan.get("cells") or ()]
+    written = plan_json(plan)
     return {
         "name": place.name,
         "root": root.as_posix(),
-        "title": plan.get("title") or place.name,
-        "spec": plan.get("spec"),
-        "seed": plan.get("seed"),
-        "replicates": plan.get("replicates"),
-        "datasets": {label: len(ids) for label, ids in (plan.get("questions") or {}).items()},
-        "agents": plan.get("agents") or [],
-        "cells": cells,
+        "title": plan.title or place.name,
+        **({word: written[word] for word in ("spec", "seed", "replicates")} if plan else NO_PLAN),
+        "datasets": {label: len(ids) for label, ids in plan.questions.items()},
+        "agents": written["agents"],
+        "cells": [{name: cell[name] for name in CELL_WORDS} for cell in written["cells"]],
         "metrics": [
             row | {"unit": "share" if is_share(str(row["metric"])) else "number"}
             for row in _rows(root / "metrics.csv", ("dataset", "cell", "metric"), ("estimate", "ci_low", "ci_high"))
@@ -47,17 +48,11 @@ def overview(place: ResultsFolder) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _cell(cell: Mapping[str, Any]) -> dict[str, Any]:
-    known = ("cell", "slug", "method", "protocol", "aliases", "settings", "agents")
-    return {name: cell.get(name) for name in known}
-
-
-def _verdicts(place: ResultsFolder, plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _verdicts(place: ResultsFolder, plan: PlanRecord) -> list[dict[str, Any]]:
     words, numbers = ("claim", "verdict", "note", "test"), ("estimate", "ci_low", "ci_high", "p_adjusted")
     rows = _rows(place.root / "hypotheses.csv", words, numbers)
-    arms = [CellNames.of(cell) for cell in plan.get("cells") or ()]
     return [
-        row | {"link": claim_link(place.name, str(row["claim"]), arms), "unit": _claim_unit(str(row["claim"]))}
+        row | {"link": claim_link(place.name, str(row["claim"]), plan.arms), "unit": _claim_unit(str(row["claim"]))}
         for row in rows
     ]
 
@@ -77,7 +72,7 @@ def _rows(path: Path, words: Sequence[str], numbers: Sequence[str]) -> list[dict
     ]
 
 
-def plan_facts(plan: Mapping[str, Any]) -> dict[str, str]:
+def plan_facts(plan: PlanRecord) -> dict[str, str]:
     """Return the facts of a plan that can change a result, by a readable path.
 
     Two experiments differ in the facts that differ. The order of the spec's text, comments, settings written with their
@@ -86,27 +81,26 @@ def plan_facts(plan: Mapping[str, Any]) -> dict[str, str]:
     return dict(_facts(plan))
 
 
-def _facts(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    questions = plan.get("questions") or {}
-    groups: dict[str, Mapping[str, Any]] = {"": {word: plan[word] for word in ("seed", "replicates") if word in plan}}
-    for label, facts in (plan.get("datasets") or {}).items():
-        known = {word: facts.get(word) for word in ("name", "kind", "metric", "digest")}
-        groups[f"dataset {label}"] = {"questions": len(questions.get(label) or ()), **known}
-    for agent in plan.get("agents") or ():
-        options = dict(sorted((agent.get("options") or {}).items()))
-        groups[f"agent {agent.get('name')}"] = {word: agent.get(word) for word in ("model", "persona")} | options
-    for cell in plan.get("cells") or ():
-        known = {word: cell.get(word) for word in ("protocol", "agents")}
-        settings = dict(sorted((cell.get("settings") or {}).items()))
-        groups[f"cell {cell.get('cell')}"] = known | settings | {"all of it (digest)": cell.get("digest")}
-    for family in plan.get("families") or ():
-        compared = f"{_text(family.get('compare'))} against {family.get('to')} ({family.get('correction')})"
-        yield f"family {family.get('name')}", compared
+def _facts(plan: PlanRecord) -> Iterator[tuple[str, str]]:
+    written = plan_json(plan)
+    groups: dict[str, Mapping[str, Any]] = {"": {word: written[word] for word in ("seed", "replicates") if plan}}
+    for label, facts in written["datasets"].items():
+        known = {word: facts[word] for word in ("name", "kind", "metric", "digest")}
+        groups[f"dataset {label}"] = {"questions": len(plan.questions.get(label, ())), **known}
+    for agent in written["agents"]:
+        options = dict(sorted(agent["options"].items()))
+        groups[f"agent {agent['name']}"] = {word: agent[word] for word in ("model", "persona")} | options
+    for cell in written["cells"]:
+        known = {word: cell[word] for word in ("protocol", "agents")}
+        settings = dict(sorted(cell["settings"].items()))
+        groups[f"cell {cell['cell']}"] = known | settings | {"all of it (digest)": cell["digest"]}
+    for family in plan.families:
+        yield f"family {family.name}", f"{', '.join(family.compare)} against {family.to} ({family.correction})"
     for word, name in (("analysis", "analysis"), ("limits", "limit")):
-        groups[name] = dict(sorted((plan.get(word) or {}).items()))
-    yield from ((f"claim {claim}", "declared") for claim in plan.get("hypotheses") or ())
-    if plan.get("stopping"):
-        yield "early stopping", _text(plan["stopping"])
+        groups[name] = dict(sorted(written[word].items())) if plan else {}
+    yield from ((f"claim {claim}", "declared") for claim in plan.hypotheses)
+    if plan.stopping:
+        yield "early stopping", _text(written["stopping"])
     for where, facts in groups.items():
         yield from ((f"{where}: {word}" if where else word, _text(value)) for word, value in facts.items())
 

@@ -10,12 +10,13 @@ import json
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.records.links import OUTCOMES
 
 VERSION = 5
@@ -128,7 +129,7 @@ def well_formed(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def debate_table(db: sqlite3.Connection, plan: Mapping[str, Any]) -> bytes:
+def debate_table(db: sqlite3.Connection, plan: PlanRecord) -> bytes:
     """Return every debate as one JSON object of columns.
 
     `debates` is an object of columns of equal length: `id`, `question`, `cell`, `answer`, `stop` and `source` are
@@ -141,10 +142,10 @@ def debate_table(db: sqlite3.Connection, plan: Mapping[str, Any]) -> bytes:
         (dataset, question): text
         for dataset, question, text in db.execute("SELECT dataset, question, substr(text, 1, 200) FROM questions")
     }
-    planned = [(dataset, question) for dataset, ids in (plan.get("questions") or {}).items() for question in ids]
+    planned = [(dataset, question) for dataset, ids in plan.questions.items() for question in ids]
     recorded = db.execute("SELECT DISTINCT dataset, question FROM debates ORDER BY dataset, question")
     questions = _codes([*planned, *map(tuple, recorded)])
-    planned_cells = [cell["cell"] for cell in plan.get("cells") or ()]
+    planned_cells = [cell.name for cell in plan.cells]
     cells = _codes(
         [*planned_cells, *(cell for (cell,) in db.execute("SELECT DISTINCT cell FROM debates ORDER BY cell"))]
     )

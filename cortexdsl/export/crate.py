@@ -31,8 +31,8 @@ from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.history import spec_changes
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.run_record import early_end
-from cortexdsl.plan.persistence.store import read_plan, spec_of
 from cortexdsl.plan.persistence.verification import OWN, is_recorded, verify_results
+from cortexdsl.plan.record import read_plan, spec_of
 from cortexdsl.records.tallies import JobTally, Tallies, total_of
 
 METADATA = "ro-crate-metadata.json"
@@ -126,14 +126,14 @@ def _writer(target: Path) -> Iterator[Put]:
 
 def _files(source: ExportSource) -> dict[str, Path]:
     """Return the files of a crate by their paths in it."""
-    own = f"results/{source.plan['experiment']}"
+    own = f"results/{source.plan.experiment}"
     files = {f"{own}/{name}": file for name, file in _results(source.folder)}
     workflow = workflow_folder()
     files[WORKFLOW] = workflow / "Snakefile"
     files |= {f"workflow/workflows/{file.name}": file for file in (workflow / "workflows").glob("*.smk")}
-    spec = Path(str(source.plan.get("spec") or ""))
+    spec = Path(source.plan.spec)
     try:
-        plan = compile_spec(str(spec), experiment=source.plan.get("experiment"))  # it refuses keys in a spec
+        plan = compile_spec(str(spec), experiment=source.plan.experiment)  # it refuses keys in a spec
         files |= {_place(file, f"specs/{file.name}"): file for file in map(Path, plan.spec_files)}
     except (CortexError, OSError):
         return files  # `lacking` says so
@@ -189,10 +189,10 @@ def _entry(path: str, file: Path) -> dict[str, Any]:
 
 
 def _metadata(source: ExportSource, entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    plan, own = source.plan, f"results/{source.plan['experiment']}/"
-    title = str(plan.get("title") or plan["experiment"])
+    plan, own = source.plan, f"results/{source.plan.experiment}/"
+    title = plan.title or plan.experiment
     date = source.created.isoformat()
-    digests = {label: facts.get("questions_digest") for label, facts in plan["datasets"].items()}
+    digests = {label: facts.questions_digest for label, facts in plan.datasets.items()}
     values = [*_values("question digest of", "dataset", digests)]
     tallies = Tallies(source.folder / "spent").read()
     spent = [*_values("spent:", "spent", _calls(tallies))]
@@ -205,7 +205,7 @@ def _metadata(source: ExportSource, entries: Mapping[str, dict[str, Any]]) -> di
     }  # fmt: skip
     root = {
         "@id": "./", "@type": "Dataset", "name": title, "datePublished": date, "license": {"@id": "#license"},
-        "description": f"The multi-agent debate experiment {plan['experiment']}: {title}",
+        "description": f"The multi-agent debate experiment {plan.experiment}: {title}",
         "conformsTo": [{"@id": profile} for profile in _PROFILES],
         "hasPart": [{"@id": entity["@id"]} for entity in entries.values()],
         "mainEntity": {"@id": WORKFLOW}, "mentions": {"@id": "#run"},
@@ -215,9 +215,9 @@ def _metadata(source: ExportSource, entries: Mapping[str, dict[str, Any]]) -> di
         "programmingLanguage": {"@id": _SNAKEMAKE}, "version": __version__, "license": "Apache-2.0",
     }  # fmt: skip
     run = {
-        "@id": "#run", "@type": "CreateAction", "name": f"Run of {plan['experiment']}",
+        "@id": "#run", "@type": "CreateAction", "name": f"Run of {plan.experiment}",
         "instrument": {"@id": WORKFLOW}, "actionStatus": "http://schema.org/CompletedActionStatus",
-        "description": f"cortexdsl run {plan.get('spec') or plan['experiment']}",
+        "description": f"cortexdsl run {plan.spec or plan.experiment}",
         "object": [*given, *({"@id": value["@id"]} for value in values)],
         "result": [*made, *({"@id": value["@id"]} for value in spent)], **_times(tallies),
     }  # fmt: skip

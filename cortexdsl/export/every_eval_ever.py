@@ -18,6 +18,7 @@ from cortexdsl.checksums import write_lines
 from cortexdsl.errors import DataError
 from cortexdsl.export.source import ExportSource, prompts, spoken
 from cortexdsl.logs.others import OWN_MODELS
+from cortexdsl.plan.record import CellRecord
 from cortexdsl.records import Record
 from cortexdsl.records.rows import well_formed
 
@@ -42,24 +43,24 @@ def export_every_eval_ever(folder: Path, target: Path) -> list[Path]:
         No debate has a score yet.
     """
     source = ExportSource(folder)
-    places = [(dataset, cell) for dataset in source.plan["datasets"] for cell in source.plan["cells"]]
+    places = [(dataset, cell) for dataset in source.plan.datasets for cell in source.plan.cells]
     written = [path for dataset, cell in places for path in _written(source, dataset, cell, target)]
     if not written:
         raise DataError(f"{folder}: no debate has a score yet\n    finish the experiment: cortexdsl run")
     return written
 
 
-def _written(source: ExportSource, dataset: str, cell: Mapping[str, Any], target: Path) -> Iterator[Path]:
+def _written(source: ExportSource, dataset: str, cell: CellRecord, target: Path) -> Iterator[Path]:
     """Write the two files of one dataset and cell, unless it has no scored debate."""
-    model, time = f"{OWN_MODELS}{cell['slug']}", str(int(source.created.timestamp()))
-    name = f"{source.plan['experiment']}/{dataset}/{model}/{time}"
+    model, time = f"{OWN_MODELS}{cell.slug}", str(int(source.created.timestamp()))
+    name = f"{source.plan.experiment}/{dataset}/{model}/{time}"
     head = {"schema_version": SCHEMA_VERSION, "evaluation_id": name, "model_id": model, "evaluation_name": dataset,
             "evaluation_result_id": "score"}  # fmt: skip
     scored = _scored(source, dataset, cell)
     rows = [well_formed(head | _sample(source, record, score, calls)) for record, score, calls in scored]
     if not rows:
         return
-    identity = UUID(bytes=sha256(f"{name} {cell.get('digest')}".encode()).digest()[:16], version=4)
+    identity = UUID(bytes=sha256(f"{name} {cell.digest}".encode()).digest()[:16], version=4)
     path = f"data/{dataset}/{model}/{identity}_samples.jsonl"
     lines = [json.dumps(row, allow_nan=False) for row in rows]
     write_lines(target / path, lines)
@@ -72,9 +73,7 @@ def _written(source: ExportSource, dataset: str, cell: Mapping[str, Any], target
     yield target / path
 
 
-def _scored(
-    source: ExportSource, dataset: str, cell: Mapping[str, Any]
-) -> Iterator[tuple[Record, float, Mapping[str, Any]]]:
+def _scored(source: ExportSource, dataset: str, cell: CellRecord) -> Iterator[tuple[Record, float, Mapping[str, Any]]]:
     for records, calls in source.shards(dataset, cell):
         for record in records:
             score = source.score_at(dataset, record.header.cell, record.header.replicate, record.debate.question_id)
@@ -82,28 +81,28 @@ def _scored(
                 yield record, score, calls
 
 
-def _means(source: ExportSource, dataset: str, cell: Mapping[str, Any], scores: list[float]) -> dict[str, Any]:
+def _means(source: ExportSource, dataset: str, cell: CellRecord, scores: list[float]) -> dict[str, Any]:
     plan = source.plan
-    agents = {agent["name"]: agent["model"] for agent in plan["agents"]}
-    names = cell.get("agents") or agents
+    agents = {agent.name: agent.model for agent in plan.agents}
+    names = cell.agents or agents
     return {
         "source_metadata": {
-            "source_name": str(plan.get("title") or plan["experiment"]),
+            "source_name": plan.title or plan.experiment,
             "source_type": "evaluation_run",
             "source_organization_name": "unknown",
             "evaluator_relationship": "other",
-            "additional_details": {"spec_digest": str(plan.get("spec_digest", ""))},
+            "additional_details": {"spec_digest": plan.spec_digest},
         },
         "eval_library": {"name": "cortexdsl", "version": __version__},
         "model_info": {
-            "name": cell["cell"],
-            "id": f"{OWN_MODELS}{cell['slug']}",
+            "name": cell.name,
+            "id": f"{OWN_MODELS}{cell.slug}",
             "developer": OWN_MODELS.removesuffix("/"),
             "additional_details": {
                 "deployment_type": "unknown",
                 "model_availability": "unknown",
-                "protocol": str(cell["protocol"]),
-                "settings": json.dumps(cell.get("settings") or {}, default=str),
+                "protocol": cell.protocol,
+                "settings": json.dumps(cell.settings, default=str),
                 "agents": json.dumps({name: agents.get(name) for name in names}),
             },
         },
@@ -114,7 +113,7 @@ def _means(source: ExportSource, dataset: str, cell: Mapping[str, Any], scores: 
                 "source_data": {
                     "dataset_name": dataset,
                     "source_type": "other",
-                    "additional_details": {key: str(value) for key, value in plan["datasets"][dataset].items()},
+                    "additional_details": {key: str(value) for key, value in plan.datasets[dataset].facts().items()},
                 },
                 "metric_config": {"lower_is_better": False, "score_type": "continuous", "min_score": 0, "max_score": 1},
                 "score_details": {"score": sum(scores) / len(scores), "uncertainty": {"num_samples": len(scores)}},

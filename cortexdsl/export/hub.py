@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from cortexdsl.errors import InputError
 from cortexdsl.export.source import ExportSource
 from cortexdsl.numbers import counted
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows, well_formed
 
@@ -53,25 +54,25 @@ def export_hub(folder: Path, target: Path) -> dict[str, int]:
     return counts
 
 
-def card(plan: Mapping[str, Any], counts: Mapping[str, int]) -> str:
+def card(plan: PlanRecord, counts: Mapping[str, int]) -> str:
     """Return the dataset's card: metadata that the hub reads, and what is in it."""
     largest = max(counts.values())
     size = next((name for most, name in _SIZES if largest < most), "1M<n<10M")
-    title = str(plan.get("title") or plan["experiment"])
+    title = plan.title or plan.experiment
     head = ["---", f"pretty_name: {json.dumps(title)}", "tags:", "- multi-agent-debate", "- cortexdsl"]
     head += ["size_categories:", f"- {size}", "configs:"]
     for name in counts:
         head += [f"- config_name: {name}", f"  data_files: data/{name}.parquet"]
         head += ["  default: true"] if name == "debates" else []
-    models = ", ".join(dict.fromkeys(f"`{agent['model']}`" for agent in plan["agents"]))
-    datasets = ", ".join(f"{label} ({counted(len(ids), 'question')})" for label, ids in plan["questions"].items())
+    models = ", ".join(dict.fromkeys(f"`{agent.model}`" for agent in plan.agents))
+    datasets = ", ".join(f"{label} ({counted(len(ids), 'question')})" for label, ids in plan.questions.items())
     body = [
         "---", "", f"# {_line(title)}", "",
         "Debates of language models on questions, with who heard whom, what each said and which answer was taken.", "",
-        f"- Questions: {datasets}; {counted(plan['replicates'], 'replicate')}, seed {plan['seed']}",
+        f"- Questions: {datasets}; {counted(plan.replicates, 'replicate')}, seed {plan.seed}",
         f"- Agents: {models}",
-        f"- Cells: {', '.join(_line(str(cell['cell'])) for cell in plan['cells'])}",
-        f"- Spec digest: `{plan.get('spec_digest', '')}`", "", "## Tables", "",
+        f"- Cells: {', '.join(_line(cell.name) for cell in plan.cells)}",
+        f"- Spec digest: `{plan.spec_digest}`", "", "## Tables", "",
     ]  # fmt: skip
     body += [f"- `{name}` ({counted(count, 'row')}): {_CONTENTS[name]}" for name, count in counts.items()]
     body += [

@@ -18,6 +18,7 @@ from cortexdsl import __version__
 from cortexdsl.core import Debate, Turn
 from cortexdsl.export.source import ExportSource, prompts, spoken
 from cortexdsl.numbers import counted
+from cortexdsl.plan.record import CODEC, CellRecord
 from cortexdsl.records import Record
 from cortexdsl.records.rows import well_formed
 
@@ -38,16 +39,14 @@ def export_inspect(folder: Path, target: Path) -> list[Path]:
     source = ExportSource(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = []
-    for dataset in source.plan["datasets"]:
-        for cell in source.plan["cells"]:
+    for dataset in source.plan.datasets:
+        for cell in source.plan.cells:
             shards = source.shards(dataset, cell)
             samples = [_sample(source, record, calls) for records, calls in shards for record in records]
             if samples:
                 log = _log(source, dataset, cell, samples)
                 when = str(log["eval"]["created"]).replace(":", "-")
-                written.append(
-                    _write(well_formed(log), target / f"{when}_{dataset}-{cell['slug']}_{_id(dataset, cell)}")
-                )
+                written.append(_write(well_formed(log), target / f"{when}_{dataset}-{cell.slug}_{_id(dataset, cell)}"))
     return written
 
 
@@ -152,7 +151,7 @@ def _explanation(record: Record) -> str:
     )
 
 
-def _log(source: ExportSource, dataset: str, cell: Mapping[str, Any], samples: list[dict[str, Any]]) -> dict[str, Any]:
+def _log(source: ExportSource, dataset: str, cell: CellRecord, samples: list[dict[str, Any]]) -> dict[str, Any]:
     plan = source.plan
     ids = list(dict.fromkeys(sample["id"] for sample in samples))
     created = source.created.isoformat(timespec="seconds")
@@ -161,33 +160,33 @@ def _log(source: ExportSource, dataset: str, cell: Mapping[str, Any], samples: l
     for model, counts in (each for sample in samples for each in sample["model_usage"].items()):
         usage.setdefault(model, Counter()).update(counts)
     metrics = {"mean": {"name": "mean", "value": sum(scored) / len(scored)}} if scored else {}
-    models = dict.fromkeys(agent["model"] for agent in plan["agents"])
-    own, settings = _id(dataset, cell), dict(cell.get("settings") or {})
+    models = dict.fromkeys(agent.model for agent in plan.agents)
+    own, settings = _id(dataset, cell), dict(cell.settings)
     return {
         "version": _VERSION,
         "status": "success",
         "eval": {
             "eval_id": own,
-            "run_id": _id(str(plan["experiment"]), str(plan.get("spec_digest", ""))),
+            "run_id": _id(plan.experiment, plan.spec_digest),
             "created": created,
-            "task": f"{plan['experiment']}/{dataset}/{cell['cell']}",
+            "task": f"{plan.experiment}/{dataset}/{cell.name}",
             "task_id": own,
             "task_version": 0,
             "task_args": settings,
             "dataset": {"name": dataset, "samples": len(ids), "sample_ids": ids, "shuffled": False},
             "model": ", ".join(models) or "unknown",
-            "solver": cell["cell"],
-            "config": {"epochs": plan["replicates"]},
+            "solver": cell.name,
+            "config": {"epochs": plan.replicates},
             "packages": {"cortexdsl": __version__},
             "metadata": {
-                "cell": cell["cell"],
-                "digest": cell.get("digest"),
-                "spec_digest": plan.get("spec_digest", ""),
+                "cell": cell.name,
+                "digest": cell.digest,
+                "spec_digest": plan.spec_digest,
             },
         },
         "plan": {
             "name": "debate",
-            "steps": [{"solver": str(cell["protocol"]), "params": dict(cell.get("settings") or {})}],
+            "steps": [{"solver": cell.protocol, "params": settings}],
         },
         "results": {
             "total_samples": len(samples),
@@ -199,6 +198,6 @@ def _log(source: ExportSource, dataset: str, cell: Mapping[str, Any], samples: l
     }
 
 
-def _id(*parts: Any) -> str:
+def _id(*parts: str | CellRecord) -> str:
     """An id in the form that Inspect gives its own: letters and digits, the same for the same export."""
-    return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()[:22]
+    return hashlib.sha256(json.dumps(parts, default=CODEC.write, sort_keys=True).encode()).hexdigest()[:22]

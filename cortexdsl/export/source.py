@@ -15,7 +15,7 @@ from cortexdsl.metrics.scores import read_rows
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.history import recorded_tasks
-from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.plan.record import CellRecord, PlanRecord, read_plan
 from cortexdsl.records import Record, read_debates
 from cortexdsl.tasks.task import Item
 
@@ -27,7 +27,7 @@ class ExportSource:
     folder: Path
 
     @cached_property
-    def plan(self) -> Mapping[str, Any]:
+    def plan(self) -> PlanRecord:
         """The plan."""
         return read_plan(Path(self.layout.plan))
 
@@ -71,9 +71,9 @@ class ExportSource:
         value = str(self._scores.get(tuple(map(str, place)), {}).get("score") or "")
         return float(value) if value else None
 
-    def shards(self, dataset: str, cell: Mapping[str, Any]) -> Iterator[tuple[list[Record], Mapping[str, Any]]]:
+    def shards(self, dataset: str, cell: CellRecord) -> Iterator[tuple[list[Record], Mapping[str, Any]]]:
         """Yield one cell's debates, shard by shard, with the calls that they name."""
-        for path in sorted(Path(self.layout.debates(dataset, str(cell["slug"]), "x")).parent.glob("*.jsonl")):
+        for path in sorted(Path(self.layout.debates(dataset, cell.slug, "x")).parent.glob("*.jsonl")):
             records = list(read_debates(path))
             wanted = {turn.call for record in records for turn in record.debate.all_turns if turn.call}
             yield records, self._calls(dataset, path.stem, wanted)

@@ -8,14 +8,13 @@ from pathlib import Path
 from cortexdsl.checksums import write_lines
 from cortexdsl.metrics.estimates import round_table
 from cortexdsl.metrics.scores import Row, check_complete, read_rows, write_rows
-from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import table_parts
 from cortexdsl.plan.layout import TABLES
-from cortexdsl.plan.persistence.store import batches_by_cell, batches_run
+from cortexdsl.plan.persistence.store import AnyPlan, batches_by_cell, batches_run
 from cortexdsl.plan.persistence.verification import check_files
 
 
-def join(plan: Plan) -> list[str]:
+def join(plan: AnyPlan) -> list[str]:
     """Join the parts of every table, after checking that none was edited and that each score is there once.
 
     Returns
@@ -47,7 +46,7 @@ def join(plan: Plan) -> list[str]:
     return [plan.layout.table(table) for table in TABLES]
 
 
-def check_cells(plan: Plan, rows: Sequence[Row], batches: Mapping[str, int]) -> None:
+def check_cells(plan: AnyPlan, rows: Sequence[Row], batches: Mapping[str, int]) -> None:
     """Check that every cell has the rows of its debated batches, and no others.
 
     Raises
@@ -55,7 +54,7 @@ def check_cells(plan: Plan, rows: Sequence[Row], batches: Mapping[str, int]) -> 
     RecordError
         Rows are missing, double or not of the plan.
     """
-    names = {plan.cell(slug).name: batch for slug, batch in batches.items()}
+    names = {cell.name: batches[cell.slug] for cell in plan.cells if cell.slug in batches}
     for batch in sorted(set(names.values())):
         cells = [name for name, last in names.items() if last == batch]
         mine = [row for row in rows if row["cell"] in cells or row["cell"] not in names]

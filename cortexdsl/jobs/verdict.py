@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,7 @@ from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import one_line
-from cortexdsl.core import Match
 from cortexdsl.core.metrics import BUDGETS, COSTS
-from cortexdsl.jobs.arguments import plan_of_job
 from cortexdsl.jobs.join import join
 from cortexdsl.jobs.look import anytime_verdicts
 from cortexdsl.metrics.estimates import metrics_table
@@ -32,8 +30,8 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, binding_changes
 from cortexdsl.plan.persistence.journal import Journal, read_journal
 from cortexdsl.plan.persistence.recording import record_damage, record_files, record_verdicts, seal_manifest
-from cortexdsl.plan.persistence.store import families_of, fixed_in, most_in, read_plan, spec_of
 from cortexdsl.plan.persistence.verification import check_files
+from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table
 from cortexdsl.stats.inference.families import compare_families, missing_bounds
 from cortexdsl.stats.planning.planning import questions_needed
@@ -128,71 +126,66 @@ def write_verdict(layout: Layout) -> None:
     DataError
         The scores or the answers of a cell were edited.
     """
-    joined = join(plan_of_job(spec_of(layout), layout.root.removeprefix("results/")))
     plan = read_plan(Path(layout.plan))
+    joined = join(plan)
     record_damage(layout, "damage", read_journal(layout).missing_entries)
-    scores = replace(read_table(Path(layout.table("scores"))), most=most_in(plan), fixed=fixed_in(plan))
-    arms = [CellNames.of(cell) for cell in plan["cells"]]
-    metrics_table(scores, seed=plan["seed"]).to_csv(layout.metrics, index=False)
-    _write_comparisons(layout, plan, scores, arms)
-    _write_claims(layout, plan, scores, arms)
+    scores = replace(read_table(Path(layout.table("scores"))), most=plan.most, fixed=plan.fixed)
+    metrics_table(scores, seed=plan.seed).to_csv(layout.metrics, index=False)
+    _write_comparisons(plan, scores)
+    _write_claims(plan, scores)
     tables = (layout.metrics, layout.comparisons, layout.bounds, layout.hypotheses)
-    record_files(layout, (*joined, *tables, *_write_budgets(layout, plan, scores)))
+    record_files(layout, (*joined, *tables, *_write_budgets(plan, scores)))
     seal_manifest(layout)
 
 
-def _write_budgets(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable) -> list[str]:
+def _write_budgets(plan: PlanRecord, scores: ScoreTable) -> list[str]:
     """Write the fronts of accuracy and budgets, and how matched budgets were met; return the tables.
 
     Results of earlier versions lack them, so no rule names them as its output: a finished experiment stays finished.
     """
-    claimed = [metric for claim in plan["hypotheses"] for metric in parse_claim(claim).metrics]
-    matched = [cell for cell in plan["cells"] if cell.get("match")]
-    pairs = [MatchedPair(cell["cell"], _metric_of(cell["match"]), cell["match"]["cell"]) for cell in matched]
-    named = {*plan["metrics"], *claimed, *(pair.metric for pair in pairs)}
+    layout = plan.layout
+    claimed = [metric for claim in plan.hypotheses for metric in parse_claim(claim).metrics]
+    pairs = [MatchedPair(cell.name, cell.match.metric, cell.match.cell) for cell in plan.cells if cell.match]
+    named = {*plan.metrics, *claimed, *(pair.metric for pair in pairs)}
     first = next((name for name in COSTS if name in scores.metrics and not np.isnan(scores.column(name)).all()), None)
     budgets = dict.fromkeys([*([first] if first else []), *(name for name in BUDGETS if name in named)])
     written = [layout.fronts]
-    front_table(scores, "accuracy", list(budgets), plan["seed"]).to_csv(layout.fronts, index=False)
+    front_table(scores, "accuracy", list(budgets), plan.seed).to_csv(layout.fronts, index=False)
     if pairs:
-        match_table(scores, pairs, plan["seed"]).to_csv(layout.matches, index=False)
+        match_table(scores, pairs, plan.seed).to_csv(layout.matches, index=False)
         written.append(layout.matches)
     return written
 
 
-def _metric_of(match: Mapping[str, str]) -> str:
-    return Match(match["unit"], match["cell"]).metric
-
-
-def _write_comparisons(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[CellNames]) -> None:
+def _write_comparisons(plan: PlanRecord, scores: ScoreTable) -> None:
     """Write comparisons by family, and the bounds of missing answers."""
-    families, metrics, seed = families_of(plan), plan["metrics"], plan["seed"]
-    alpha = plan["analysis"].get("alpha", 0.05)
-    comparisons = compare_families(scores, families, metrics, seed, arms)
-    if plan.get("stopping"):
+    layout, tested = plan.layout, (plan.families, plan.metrics, plan.seed, plan.arms)
+    comparisons = compare_families(scores, *tested)
+    if plan.stopping:
         comparisons["test"] = comparisons["test"].map(_fixed_sample)
     families_with_history(comparisons, read_journal(layout)).to_csv(layout.comparisons, index=False)
-    missing_bounds(scores, families, metrics, seed, arms, alpha=alpha).to_csv(layout.bounds, index=False)
+    missing_bounds(scores, *tested, alpha=plan.alpha).to_csv(layout.bounds, index=False)
 
 
-def _write_claims(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[CellNames]) -> None:
+def _write_claims(plan: PlanRecord, scores: ScoreTable) -> None:
     """Test the claims, record the verdicts in the ledger, and write them with their history."""
-    claims, seed, stopping, history = plan["hypotheses"], plan["seed"], plan.get("stopping"), read_journal(layout)
+    layout, claims, arms, stopping = plan.layout, plan.hypotheses, plan.arms, plan.stopping
+    history = read_journal(layout)
     declared = history.claims if history.is_kept else claims  # without a ledger: declared
-    correction, alpha = plan["analysis"].get("correction", "holm"), plan["analysis"].get("alpha", 0.05)
+    correction, alpha = plan.correction, plan.alpha
     if any(needs_answers(parse_claim(claim)) for claim in claims):
         answers = answers_for(Path(layout.table("scores")))
         check_files(layout, answers)
         scores = with_answers(scores, answers)
     if stopping:
-        planned = {dataset: len(ids) for dataset, ids in plan["questions"].items()}
-        looks = look_ends(max(planned.values()), stopping["batch"], stopping["fewest"])
-        rule: dict[str, Any] = {"planned": planned, "alpha": stopping["alpha"], "correction": correction}
+        planned = {dataset: len(ids) for dataset, ids in plan.questions.items()}
+        looks = look_ends(max(planned.values()), stopping.batch, stopping.fewest)
+        rule: dict[str, Any] = {"planned": planned, "alpha": stopping.alpha, "correction": correction}
         verdicts = anytime_verdicts(scores, claims, arms, declared=declared, looks=looks, **rule)
     else:
         how: dict[str, Any] = {"alpha": alpha, "correction": correction, "finished": True}
-        verdicts = evaluate_claims(scores, claims, seed, arms, declared=declared, **how)
-    history = record_verdicts(layout, seed, _verdict_lines(verdicts), _question_counts(scores))
+        verdicts = evaluate_claims(scores, claims, plan.seed, arms, declared=declared, **how)
+    history = record_verdicts(layout, plan.seed, _verdict_lines(verdicts), _question_counts(scores))
     rows = with_history(verdicts, history, arms)
     if not stopping:
         rows["questions_needed"] = questions_needed(scores, verdicts, arms, alpha=alpha, correction=correction)

@@ -40,7 +40,8 @@ from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.parts import JUDGED, Whatif
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.recording import declare, record_files, seal_manifest
-from cortexdsl.plan.persistence.store import batches_of, read_plan
+from cortexdsl.plan.persistence.store import batches_of
+from cortexdsl.plan.record import read_plan
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.plan.whatif import whatif_of, whatif_slug
 from cortexdsl.records import Record, read_debates
@@ -156,7 +157,7 @@ def _check_finished(plan: Plan, name: str) -> None:
             f"{missing[0]}: the debates of {cell.name} are not there, to branch from\n"
             f"    run the experiment first: cortexdsl run {plan.spec_path}"
         )
-    ran = {one["cell"]: one["digest"] for one in read_plan(Path(plan.layout.plan))["cells"]}
+    ran = {one.name: one.digest for one in read_plan(Path(plan.layout.plan)).cells}
     if ran.get(cell.name) != cell.digest:
         raise InputError(
             f"{plan.spec_path}: {cell.name} means something else than when it was run\n"

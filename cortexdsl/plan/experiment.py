@@ -30,7 +30,7 @@ from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tool_sources
 from cortexdsl.plan.parts import DatasetFacts, Judging, Permission, Whatif
-from cortexdsl.plan.shards import Shard, find
+from cortexdsl.plan.shards import Shard, find, first_questions, last_batch
 from cortexdsl.plan.training import Training
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
@@ -216,19 +216,16 @@ class Plan:
     @cached_property
     def batches(self) -> int:
         """The number of looks if the experiment does not stop early."""
-        return max(shard.number for shards in self.shards.values() for shard in shards)
+        return last_batch(self.shards)
 
     def questions(self, dataset: str, shard: Shard) -> Sequence[Question]:
         """Return the questions of a shard, in order."""
         return self.task(dataset).questions[shard.first : shard.end]
 
-    def question_ids(self, batches: int | None = None) -> dict[str, list[str]]:
+    def question_ids(self, batches: int | None = None) -> Mapping[str, Sequence[str]]:
         """Return the ids of every dataset's questions: all, or those of the first batches."""
-        ids = {label: [question.id for question in task.questions] for label, task in self.tasks.items()}
-        if batches is None:
-            return ids
-        ends = {label: max(s.end for s in shards if s.number <= batches) for label, shards in self.shards.items()}
-        return {label: names[: ends[label]] for label, names in ids.items()}
+        ids = {label: tuple(question.id for question in task.questions) for label, task in self.tasks.items()}
+        return first_questions(ids, self.shards, batches)
 
     # Digests
 

@@ -11,6 +11,7 @@ from cortexdsl.core import Cell, Method
 from cortexdsl.engine.methods import pool_sources
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.models import tool_files
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.plan.training import is_pinned
 
 
@@ -89,9 +90,9 @@ def all_judgements(plan: Plan) -> list[str]:
     return [path for pair in pairs for path in judgement_files(plan, *pair)]
 
 
-def table_parts(plan: Plan, table: str) -> list[str]:
+def table_parts(plan: Plan | PlanRecord, table: str) -> list[str]:
     """The parts of a table: one for each dataset and cell."""
-    return [plan.layout.part(table, dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
+    return [plan.layout.part(table, dataset, cell.slug) for dataset in plan.datasets for cell in plan.cells]
 
 
 def all_pools(plan: Plan) -> list[str]:

@@ -86,6 +86,21 @@ def _shards(ends: Sequence[int], replicates: int) -> tuple[Shard, ...]:
     )
 
 
+def last_batch(shards: Mapping[str, Sequence[Shard]]) -> int:
+    """Return the number of the last batch of questions."""
+    return max(shard.number for cut in shards.values() for shard in cut)
+
+
+def first_questions(
+    ids: Mapping[str, Sequence[str]], shards: Mapping[str, Sequence[Shard]], batches: int | None
+) -> Mapping[str, Sequence[str]]:
+    """Return the ids of every dataset's questions: all, or those of the first batches."""
+    if batches is None:
+        return ids
+    ends = {label: max(shard.end for shard in cut if shard.number <= batches) for label, cut in shards.items()}
+    return {label: names[: ends[label]] for label, names in ids.items()}
+
+
 def find(shards: Sequence[Shard], label: str) -> Shard | None:
     """Return the shard of a label; None if there is none."""
     return next((shard for shard in shards if shard.label == label), None)

@@ -134,6 +134,11 @@ class Training:
         return self.learned.task
 
     @property
+    def dataset(self) -> str:
+        """The label of the dataset that its questions are from."""
+        return self.task.label
+
+    @property
     def validation(self) -> frozenset[str]:
         """The ids of the validation questions."""
         return self.learned.validation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,11 +12,12 @@ from typing import Any
 
 from cortexdsl.core.columns import is_share
 from cortexdsl.core.metrics import TOOL_METRICS
-from cortexdsl.errors import DataError
+from cortexdsl.errors import DataError, RecordError
 from cortexdsl.metrics.rows import AgentRow, BinRow, MetricRow, RoundRow
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.store import last_look
 from cortexdsl.plan.persistence.verification import check_complete, check_files
+from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.records.tallies import JobTally, Tallies
 from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, FrontRow, MatchRow, read_frame
 from cortexdsl.stats.tables.score_table import absent_replicates
@@ -89,7 +89,7 @@ class ReportData:
     `bounds` is None for older results; `look` is the one at which an experiment with early stopping ended.
     """
 
-    plan: Mapping[str, Any]
+    plan: PlanRecord
     metrics: tuple[MetricRow, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     bounds: tuple[BoundRow, ...] | None = None
@@ -107,17 +107,17 @@ class ReportData:
     @property
     def experiment(self) -> str:
         """The experiment's name."""
-        return str(self.plan.get("experiment", ""))
+        return self.plan.experiment
 
     @property
     def alpha(self) -> float:
         """The error that the experiment allows a family or its claims."""
-        return _alpha(self.plan)
+        return self.plan.alpha
 
     @cached_property
     def cells(self) -> tuple[str, ...]:
         """The cells in the plan's order; cells that only the tables name come last."""
-        planned = [str(cell["cell"]) for cell in self.plan.get("cells", ())]
+        planned = (cell.name for cell in self.plan.cells)
         return tuple(dict.fromkeys([*planned, *(row.cell for row in self.metrics)]))
 
     @property
@@ -164,23 +164,19 @@ def read_data(folder: Path) -> ReportData:
         A required file is missing, a column or number is malformed, or a table was edited or deleted after the
         experiment wrote it.
     """
-    layout, plan_file = Layout(folder.as_posix()), folder / "plan.json"
+    layout = Layout(folder.as_posix())
     check_files(layout)
     check_complete(layout)
     try:
-        plan = json.loads(plan_file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{plan_file}: not there; run the experiment first: cortexdsl run SPEC") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{plan_file}: is not JSON ({error}); remove it and run the experiment again") from None
-    if not isinstance(plan, dict):
-        raise DataError(f"{plan_file}: holds no plan; remove it and run the experiment again")
+        plan = read_plan(folder / "plan.json")
+    except RecordError as error:
+        raise DataError(str(error)) from None
     metrics = read_frame(folder / "metrics.csv", MetricRow, needed=True)
     scores = read_scores(folder, _primary(metrics))
     return ReportData(
         plan,
         metrics=metrics,
-        comparisons=read_frame(folder / "comparisons.csv", ComparisonRow, alpha=_alpha(plan)),
+        comparisons=read_frame(folder / "comparisons.csv", ComparisonRow, alpha=plan.alpha),
         bounds=read_frame(Path(layout.bounds), BoundRow) if Path(layout.bounds).exists() else None,
         claims=read_frame(folder / "hypotheses.csv", ClaimRow),
         rounds=read_frame(folder / "rounds.csv", RoundRow),
@@ -191,7 +187,7 @@ def read_data(folder: Path) -> ReportData:
             for row in read_frame(folder / "reliability.csv", BinRow)
             if not isnan(row.mean_confidence + row.accuracy)
         ),
-        look=last_look(Layout(str(folder))) if plan.get("stopping") else None,
+        look=last_look(Layout(str(folder))) if plan.stopping else None,
         fronts=read_frame(folder / "fronts.csv", FrontRow),
         matches=read_frame(folder / "matches.csv", MatchRow),
         scores=scores,
@@ -236,7 +232,3 @@ def _primary(metrics: Iterable[MetricRow]) -> str | None:
     names = list(dict.fromkeys(row.metric for row in metrics))
     shares = [name for name in names if is_share(name)]
     return "accuracy" if "accuracy" in names else next(iter(shares + names), None)
-
-
-def _alpha(plan: Mapping[str, Any]) -> float:
-    return float((plan.get("analysis") or {}).get("alpha", ALPHA))

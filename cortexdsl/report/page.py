@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from markupsafe import Markup
 
-from cortexdsl.claims.cells import CellNames
 from cortexdsl.plan.persistence.history import spec_files
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.records.links import claim_link
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import Drawing
@@ -64,13 +63,12 @@ def report_page(
     """Return the report as one HTML document; `unread` names steps most of whose replies could not be read."""
     plan = data.plan
     named = {table.name: table for table in tables}
-    arms = [CellNames.of(cell) for cell in plan.get("cells", ())]
     answers = [answer(row, history.journal) for row in data.claims]
-    links = [claim_link(data.experiment, row.claim, arms) for row in data.claims]
+    links = [claim_link(data.experiment, row.claim, plan.arms) for row in data.claims]
     own, shared = with_shared_notes(answers)
     return template("page.html.j2").render(
         title=provenance.title(plan),
-        experiment=plan.get("experiment", ""),
+        experiment=plan.experiment,
         facts=provenance.facts(data),
         built_in=provenance.built_in_line(plan),
         stopping=provenance.stopping_line(data),
@@ -111,26 +109,24 @@ def inline_drawing(drawing: Drawing) -> Markup:
     return Markup("".join(map(drawing.inline, drawing.files)))
 
 
-def view_page(plan: Mapping[str, Any]) -> str:
+def view_page(plan: PlanRecord) -> str:
     """Return the page that links lead to if no explorer is open: how to open it."""
-    return template("view.html.j2").render(
-        title=provenance.title(plan), experiment=plan.get("experiment", ""), style=style()
-    )
+    return template("view.html.j2").render(title=provenance.title(plan), experiment=plan.experiment, style=style())
 
 
 def _is_other(name: str) -> bool:
     return name.startswith(("comparisons-", "more-metrics")) or name in _OWN_SECTIONS
 
 
-def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:
+def _declared(plan: PlanRecord) -> list[dict[str, str]]:
     return [
         {
-            "name": str(family["name"]),
-            "compare": ", ".join(map(str, family["compare"])),
-            "to": str(family["to"]),
-            "correction": correction_in_words(str(family["correction"])),
+            "name": family.name,
+            "compare": ", ".join(family.compare),
+            "to": family.to,
+            "correction": correction_in_words(family.correction),
         }
-        for family in plan.get("families") or ()
+        for family in plan.families
     ]
 
 

@@ -13,6 +13,7 @@ import yaml
 from cortexdsl.claims.cells import TEAM_AXES
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import estimate
+from cortexdsl.plan.record import CellRecord, PlanRecord
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.results import metric_entry
@@ -38,14 +39,14 @@ class Published:
 
 def published_figures(data: ReportData) -> list[Published]:
     """Return what is published for an experiment's cells on datasets of the registry."""
-    registered = {label: str(facts.get("name")) for label, facts in (data.plan.get("datasets") or {}).items()}
+    registered = {label: facts.name for label, facts in data.plan.datasets.items()}
     learned = _learned(data.plan)
     return [
-        Published(table["source"], table["setting"], table["metric"], label, str(cell["cell"]), value * table["scale"])
+        Published(table["source"], table["setting"], table["metric"], label, cell.name, value * table["scale"])
         for table in _tables()
         for label, name in registered.items()
         if name in table["datasets"]
-        for cell in data.plan.get("cells", ())
+        for cell in data.plan.cells
         for row in table["rows"]
         if (value := row["values"][table["datasets"].index(name)]) is not None and _is_of(row, cell, learned)
     ]
@@ -57,42 +58,40 @@ def _tables() -> list[dict[str, Any]]:
     return found
 
 
-def _learned(plan: Mapping[str, Any]) -> dict[str, str]:
+def _learned(plan: PlanRecord) -> dict[str, str]:
     """Return the loss and the phase that each trained agent of a plan came out of: `dpo 1-actor`."""
     made = {
-        phase.get("model"): f"{(training.get('optimiser') or {}).get('loss')} {phase['phase']}"
-        for training in plan.get("trainings") or ()
-        for phase in training.get("phases") or ()
+        phase.model: f"{training.optimiser.get('loss')} {phase.label}"
+        for training in plan.trainings
+        for phase in training.phases
     }
-    agents = plan.get("agents") or ()
-    return {str(agent["name"]): made[agent["model"]] for agent in agents if agent.get("model") in made}
+    return {agent.name: made[agent.model] for agent in plan.agents if agent.model in made}
 
 
-def _is_of(row: Mapping[str, Any], cell: Mapping[str, Any], learned: Mapping[str, str]) -> bool:
+def _is_of(row: Mapping[str, Any], cell: CellRecord, learned: Mapping[str, str]) -> bool:
     """Return whether a paper's row describes a cell.
 
     It does if everything that it states holds for the cell, and it states every setting that the cell's grid varies. No
     row describes a cell whose samples are matched to another's budget. A row that names no trained agents has none.
     """
     stated, debaters = row.get("settings", {}), row.get("debaters")
-    varied = set(cell.get("axes") or ()) - set(stated) - ({*TEAM_AXES} if debaters else set())
-    agents = cell.get("agents") or ()
-    trained = [learned.get(agent) for agent in agents]
+    varied = set(cell.axes) - set(stated) - ({*TEAM_AXES} if debaters else set())
+    trained = [learned.get(agent) for agent in cell.agents]
     is_alike = (
-        row["protocol"] == cell.get("protocol")
-        and not cell.get("match")
+        row["protocol"] == cell.protocol
+        and not cell.match
         and not varied
-        and (debaters is None or debaters == len(cell.get("debaters") or ()))
-        and trained == row.get("trained", [None] * len(agents))
+        and (debaters is None or debaters == len(cell.debaters))
+        and trained == row.get("trained", [None] * len(cell.agents))
     )
     return is_alike and (not stated or _has_settings(cell, stated))
 
 
-def _has_settings(cell: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
+def _has_settings(cell: CellRecord, stated: Mapping[str, Any]) -> bool:
     """Return whether a cell has some settings; plans of earlier versions state them in other words."""
     from cortexdsl.language.grammar.old_words import renewed_settings  # late: few reports compare settings
 
-    settings = renewed_settings(cell.get("settings") or {})
+    settings = renewed_settings(cell.settings)
     return all(settings.get(name) == value for name, value in stated.items())
 
 

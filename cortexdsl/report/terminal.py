@@ -115,7 +115,7 @@ def _numbers(data: ReportData) -> Iterator[str]:
         return
     dataset = data.datasets[-1]
     known = {row.metric for row in data.metrics}
-    metrics = [metric for metric in data.plan.get("metrics") or known if metric in known][:3]
+    metrics = [metric for metric in data.plan.metrics or known if metric in known][:3]
     if data.primary and data.primary not in metrics:
         metrics = [data.primary, *metrics[:2]]
     units = {metric: " (%)" if wording(metric).kind == "share" else "" for metric in metrics}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from cortexdsl.display.expected import expected_from
+from cortexdsl.display.expected import expected_of
 from cortexdsl.display.progress import CellProgress, RunProgress, WatchedRun
 from cortexdsl.display.wording import has_many_datasets, name_of
 from cortexdsl.errors import CortexError
@@ -16,7 +15,7 @@ from cortexdsl.models.job_tally import FROM_OUTSIDE
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.run_record import EarlyEnd, early_end
-from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.records.tallies import JobTally, Tallies
 from cortexdsl.report.data import read_scores
 from cortexdsl.report.phrasing import provenance
@@ -40,14 +39,14 @@ class Unfinished:
     cells: tuple[tuple[str, int, int], ...]
 
 
-def read_unfinished(folder: Path, plan: Mapping[str, Any], tallies: Collection[JobTally]) -> Unfinished | None:
+def read_unfinished(folder: Path, plan: PlanRecord, tallies: Collection[JobTally]) -> Unfinished | None:
     """Return what a run has left undone; None if everything is done, a run is at work, or no run left a trace."""
     end = early_end(Layout(folder.as_posix()))
     if end and "plan.json" in end.unmade:  # the plan that is there is of an earlier spec
         return Unfinished(f"Not finished: {end.why}. {end.kept()}".rstrip(), ())
-    if "shards" not in plan or not (tallies or end):
+    if not plan.shards or not (tallies or end):
         return None
-    shown = WatchedRun(expected_from(plan, folder.as_posix())).look()
+    shown = WatchedRun(expected_of(plan, root=folder.as_posix())).look()
     if end is None and (shown.running or shown.all.done >= shown.all.total):
         return None
     many = has_many_datasets(shown)
@@ -60,7 +59,7 @@ class StoppedRun:
     """A run that stopped before its tables were made."""
 
     folder: Path
-    plan: Mapping[str, Any]
+    plan: PlanRecord
     tallies: tuple[JobTally, ...]
     unfinished: Unfinished
     end: EarlyEnd | None = None
@@ -133,7 +132,7 @@ def stopped_run(folder: Path) -> StoppedRun | None:
     end, has_plan = early_end(layout), Path(layout.plan).exists()
     if end is None and (Path(layout.metrics).exists() or not has_plan):
         return None
-    plan = read_plan(Path(layout.plan)) if has_plan else {"experiment": experiment_of(folder)}
+    plan = read_plan(Path(layout.plan)) if has_plan else PlanRecord(experiment_of(folder))
     tallies = tuple(Tallies(Path(layout.spent)).read())
     unfinished = read_unfinished(folder, plan, tallies)
     return StoppedRun(folder, plan, tallies, unfinished, end) if unfinished else None
@@ -150,7 +149,7 @@ def stopped_page(run: StoppedRun) -> Path:
     cells = [_left_table(run.unfinished)] if run.unfinished.cells else []
     text = template("stopped.html.j2").render(
         title=provenance.title(run.plan),
-        experiment=run.plan["experiment"],
+        experiment=run.plan.experiment,
         unfinished=run.unfinished,
         tables=[*cells, *(cost.tables if cost else ())],
         spent=cost,

@@ -48,7 +48,7 @@ def test_the_plan_has_dollars_and_hours_of_both_ways(tmp_path: Path, capsys: pyt
     total, by_cell = rehearse_plan(plan)
     assert total.dollars
     assert total.ordinary_dollars == pytest.approx(2 * total.dollars)
-    assert plan_record(plan, total, by_cell)["estimate"]["ordinary_dollars"] == total.ordinary_dollars
+    assert plan_record(plan, total, by_cell).estimate["ordinary_dollars"] == total.ordinary_dollars
     assert main(["plan", path]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert f"In batches: ${total.dollars:.2f}; at most 3 waves, one after the other, if all jobs run at once." in said
@@ -60,7 +60,7 @@ def test_the_plan_has_dollars_and_hours_of_both_ways(tmp_path: Path, capsys: pyt
 def test_a_plan_without_batches_is_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = compile_spec(spec(tmp_path, SPEC.replace("transport: batch", "")))
     total, by_cell = rehearse_plan(plan)
-    assert "ordinary_dollars" not in plan_record(plan, total, by_cell)["estimate"]
+    assert "ordinary_dollars" not in plan_record(plan, total, by_cell).estimate
     assert main(["plan", plan.spec_path]) == 0
     assert "batch" not in capsys.readouterr().out
 

@@ -14,7 +14,7 @@ from cortexdsl.errors import SpecError
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.forecast.cost import most_of_question, passages_for, rehearse_plan
 from cortexdsl.plan.forecast.warnings import prompts_too_long
-from cortexdsl.plan.persistence.store import most_in
+from cortexdsl.plan.record import parse_plan
 from cortexdsl.plan.rehearsal.estimate import OwnLengths
 from cortexdsl.plan.rehearsal.explain import rehearse_example
 from cortexdsl_tiny.chat import Chat
@@ -218,7 +218,7 @@ def test_what_is_written_is_at_most_max_tokens_a_call(spec: str) -> None:
 
 def test_the_plan_keeps_it(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", spec, "--json"]) == 0
-    assert most_in(json.loads(capsys.readouterr().out))["full"] == {"calls": 12, "rounds": 2}
+    assert parse_plan(json.loads(capsys.readouterr().out)).most["full"] == {"calls": 12, "rounds": 2}
 
 
 def test_nothing_is_rehearsed_for_claims_about_answers(spec: str) -> None:

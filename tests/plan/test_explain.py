@@ -30,7 +30,7 @@ from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
-from cortexdsl.plan.persistence.store import fixed_in
+from cortexdsl.plan.record import PlanRecord, parse_plan
 from cortexdsl.plan.rehearsal.explain import LEGEND, explain, fixed_counts, rehearse_example
 from cortexdsl.plan.rehearsal.values import method_values
 from cortexdsl.templates.templates import Templates
@@ -242,6 +242,6 @@ def test_draws_matched_to_another_cell_are_not_fixed(tmp_path: Path) -> None:
 
 def test_records_of_earlier_plans_fix_nothing() -> None:
     record = {"cells": [{"cell": "a"}, {"cell": "b", "fixed": {}}, {"cell": "c", "fixed": {"rounds": 2.0}}]}
-    assert fixed_in(record) == {"c": {"rounds": 2.0}}
-    assert fixed_in(json.loads(json.dumps(record))) == {"c": {"rounds": 2.0}}
-    assert fixed_in({"cells": []}) == {}
+    assert parse_plan(record).fixed == {"c": {"rounds": 2.0}}
+    assert parse_plan(json.loads(json.dumps(record))).fixed == {"c": {"rounds": 2.0}}
+    assert PlanRecord().fixed == {}

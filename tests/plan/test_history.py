@@ -11,7 +11,8 @@ from cortexdsl.errors import InputError
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.declaration import changes, declaration_of
 from cortexdsl.plan.persistence.history import refuse_other_questions
-from cortexdsl.plan.persistence.store import plan_record, read_plan, write_plan
+from cortexdsl.plan.persistence.store import plan_record
+from cortexdsl.plan.record import plan_json, read_plan, write_plan
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.report.phrasing.provenance import settings
 from tests.plan.specs import SPEC, plan
@@ -97,7 +98,7 @@ def test_a_plan_of_an_earlier_version_says_nothing_of_its_questions(tmp_path: Pa
     earlier = own(tmp_path, ROWS)
     ran(tmp_path, earlier)
     path = Path(earlier.layout.plan)
-    record = read_plan(path)
+    record = plan_json(read_plan(path))
     del record["question_digests"]
     path.write_text(json.dumps(record))
     refuse_other_questions([own(tmp_path, [("7 * 8?", "56")])])
@@ -108,7 +109,7 @@ def test_one_digest_stands_in_plan_ledger_and_report(tmp_path: Path) -> None:
     one, again = own(tmp_path, ROWS), own(tmp_path, ROWS, OWN.replace("a.csv}", "a.csv, kind: text, metric: f1}"))
     digest = one.tasks["a"].questions_digest
     record = plan_record(one, CostEstimate(), {})
-    assert record["datasets"]["a"]["questions_digest"] == digest
+    assert record.datasets["a"].questions_digest == digest
     assert declaration_of(one)["datasets"]["a"]["questions_digest"] == digest
     assert f"questions digest {digest}" in dict(settings(record))["Dataset a"]
     assert again.tasks["a"].questions_digest == digest
@@ -124,5 +125,5 @@ def test_a_ledger_without_the_digest_is_no_change(tmp_path: Path) -> None:
 
 
 def test_the_plan_says_where_questions_came_from(tmp_path: Path) -> None:
-    facts = plan_record(own(tmp_path, ROWS), CostEstimate(), {})["datasets"]["a"]
-    assert (facts["source"], facts["rows"], facts["revision"]) == ("a.csv", 6, None)
+    facts = plan_record(own(tmp_path, ROWS), CostEstimate(), {}).datasets["a"]
+    assert (facts.source, facts.rows, facts.revision) == ("a.csv", 6, None)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,17 +21,25 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes, changes, declaration_of
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.recording import LATE, declare, record_verdicts
+from cortexdsl.plan.record import PlanRecord, parse_plan
 from cortexdsl.report.phrasing.ledger import change_of, read_history, runs_in_words
 from tests.plan.specs import SPEC, plan
 
 CLAIM, OTHER = "accuracy(a) > accuracy(b)", "accuracy(b) > accuracy(c)"
-FIRST = {
+FIRST: dict[str, Any] = {
     "seed": 1, "replicates": 1, "alpha": 0.05, "correction": "holm", "judge": None, "metrics": ["accuracy"],
     "families": {"main": {"compare": ["a"], "to": "b", "correction": "holm"}},
     "datasets": {"sums": {"name": "arithmetic", "questions": 100, "digest": "x"}},
     "cells": {"a": "1", "b": "2", "c": "3"}, "prompts": {"p.j2": "1"}, "stopping": None, "claims": [CLAIM],
 }  # fmt: skip
 VERDICT = {"claim": CLAIM, "verdict": "supported", "estimate": 0.1, "p_adjusted": 0.01}
+
+
+def recorded(changes: Mapping[str, Any]) -> PlanRecord:
+    """The plan that declares `FIRST`, changed."""
+    families = [{"name": name, **family} for name, family in FIRST["families"].items()]
+    first = {word: FIRST[word] for word in ("seed", "replicates", "metrics")}
+    return parse_plan({**first, "experiment": "e", "families": families, "hypotheses": [CLAIM], **changes})
 
 
 def _called(folder: Path) -> Layout:
@@ -179,7 +189,7 @@ def test_entries_cut_from_the_end_are_missed_beside_the_plan_and_the_verdicts(tm
     declare(layout, {**FIRST, "alpha": 0.25})
     seal = record_verdicts(layout, 1, [VERDICT], "questions: 100").seal
     Path(layout.hypotheses).write_text(f"claim,ledger\n{CLAIM},{seal}\n")
-    record = {"seed": 1, "replicates": 1, "analysis": {"alpha": 0.25, "correction": "holm"}, "hypotheses": [CLAIM]}
+    record = recorded({"analysis": {"alpha": 0.25, "correction": "holm"}})
     assert not any("broken" in sentence for sentence in read_history(tmp_path, record).said)
     lines = Path(layout.ledger).read_text().splitlines()
     Path(layout.ledger).write_text(lines[0] + "\n")
@@ -196,7 +206,7 @@ def test_a_rerun_with_another_seed_is_another_run(tmp_path: Path) -> None:
     declare(layout, {**FIRST, "seed": 2})
     ledger = record_verdicts(layout, 2, [{**VERDICT, "verdict": "undecided"}], "questions: 100 of sums")
     assert [run.seed for run in ledger.runs] == [1, 2]
-    said = read_history(tmp_path, {"hypotheses": [CLAIM]}).said
+    said = read_history(tmp_path, recorded({"seed": 2})).said
     assert said[1] == "After the first call: run again with seed 2 after results existed."
     assert said[2:-1] == (
         "Verdicts were given 2 times, with seeds 1, 2:",
@@ -225,7 +235,7 @@ def test_an_earlier_version_s_declaration_is_taken_over(tmp_path: Path) -> None:
     _call(tmp_path)
     ledger = declare(layout, {**FIRST, "claims": [CLAIM, OTHER]})
     assert (ledger.claims, ledger.since, ledger.faults) == ((CLAIM,), (f"claim added: {OTHER}",), ())
-    said = " ".join(read_history(tmp_path, {"hypotheses": [CLAIM, OTHER]}).said)
+    said = " ".join(read_history(tmp_path, recorded({"hypotheses": [CLAIM, OTHER]})).said)
     assert "Of this the claims alone are sure: an earlier version" in said
 
 

@@ -42,7 +42,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     record = {
         "schema_version": 1,
         "spec_digest": before.digest,
-        "cells": [{"slug": cell.slug, "digest": cell.digest} for cell in before.cells],
+        "cells": [{"cell": cell.name, "slug": cell.slug, "digest": cell.digest} for cell in before.cells],
         "datasets": {label: {"digest": task.digest} for label, task in before.tasks.items()},
     }
     Path("results/x/plan.json").write_text(json.dumps(record))

@@ -16,6 +16,7 @@ from cortexdsl.plan.persistence import recording
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.recording import record_files, refresh_manifest, seal_manifest
 from cortexdsl.plan.persistence.verification import versions_in_words
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.report.phrasing.ledger import read_history
 
 OLD, NEW = f"{__version__}+aaaaaaaaaaaa", f"{__version__}+bbbbbbbbbbbb"
@@ -49,7 +50,7 @@ def test_parts_by_two_versions_are_told_everywhere(
     first, second = "1 file of debates", "1 file of debates, 1 file of tables"
     assert f"{__version__} (code aaaaaaaaaaaa): {first}; {__version__} (code bbbbbbbbbbbb): {second}." in said
     assert "delete results/made/debates and run the same command" in said
-    assert said in read_history(Path(layout.root), {}).said
+    assert said in read_history(Path(layout.root), PlanRecord()).said
     main(["ledger", layout.root])
     main(["verify", layout.root])
     assert capsys.readouterr().out.count("Different versions of the program") == 2

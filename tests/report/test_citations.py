@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
+from cortexdsl.plan.record import PlanRecord, parse_plan
 from cortexdsl.report.phrasing.citations import ARXIV, bibtex, data_in_words, papers
 from cortexdsl.stats.inference.families import CORRECTIONS
 from cortexdsl.tasks.registry import registry
@@ -19,12 +20,12 @@ PLAN = {
               {"cell": "x", "method": "x", "protocol": "multi-llm"},
               {"cell": "own", "method": "own", "protocol": "not-built-in"}],
     "analysis": {"correction": "holm"},
-    "families": [{"correction": "bh"}, {"correction": "none"}],
+    "families": [{"name": name, "compare": [], "to": "", "correction": name} for name in ("bh", "none")],
 }  # fmt: skip
 
 
 def test_each_work_is_cited_once_with_what_it_is_cited_for() -> None:
-    text = bibtex(PLAN)
+    text = bibtex(parse_plan(PLAN))
     keys = re.findall(r"^@\w+\{([a-z0-9.-]+),$", text, re.MULTILINE)
     assert len(keys) == len(set(keys)) == text.count("\n@") + 1
     assert keys[0] == "cortexdsl"
@@ -44,16 +45,16 @@ def test_a_protocol_of_the_spec_is_cited_by_its_source(tmp_path: Path) -> None:
     spec = tmp_path / "s.yaml"
     spec.write_text("protocols:\n  not-built-in: {source: 'Xiong et al. 2023, arXiv 2305.11595'}\n", encoding="utf-8")
     assert "eprint = {2305.11595},\n  archiveprefix = {arXiv},\n  note = {method own}," in bibtex(
-        {**PLAN, "spec": str(spec)}
+        parse_plan({**PLAN, "spec": str(spec)})
     )
 
 
 def test_an_experiment_without_a_plan_cites_the_program() -> None:
-    assert re.fullmatch(r"@software\{cortexdsl,\n(  \w+ = \{.+\},\n)+\}\n", bibtex({}))
+    assert re.fullmatch(r"@software\{cortexdsl,\n(  \w+ = \{.+\},\n)+\}\n", bibtex(PlanRecord()))
 
 
 def test_data_have_licence_and_citation() -> None:
-    said = dict(data_in_words(PLAN))
+    said = dict(data_in_words(parse_plan(PLAN)))
     assert said["sums"].endswith("licence: MIT; cite Cobbe et al. 2021, arXiv 2110.14168")
     assert said["other"] == "licence and citation: https://huggingface.co/datasets/a/b_c"
     assert "mine" not in said

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cortexdsl.core import StoppingRule
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.claims import answer, details_in_words, with_shared_notes
@@ -99,6 +101,6 @@ def test_an_experiment_that_used_all_questions_says_so() -> None:
         "calls": 9,
         "calls_left": 0,
     }
-    said = stopping_line(ReportData({"stopping": {"alpha": 0.05}}, look=look))
+    said = stopping_line(ReportData(PlanRecord(stopping=StoppingRule(30, 30, 0.05)), look=look))
     assert said.startswith("The experiment used 60 of 60 questions, with 0 of 1 claim decided; ")
     assert "about 0 calls (0 %) were not made" in plain(said)

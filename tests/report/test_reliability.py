@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cortexdsl.metrics.rows import BinRow, MetricRow
+from cortexdsl.plan.record import parse_plan
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import SHEETS
 from cortexdsl.report.figures.reliability import confidence_figure
@@ -21,7 +22,7 @@ def results(cells: tuple[str, ...], *buckets: tuple[str, str]) -> ReportData:
     found = tuple(BinRow("sums", cell, kind, 0.8, 1.0, 40, 0.9, 0.7) for cell, kind in buckets)
     metrics = tuple(MetricRow("sums", cell, "accuracy", 0.7, 0.6, 0.8, 40, 1) for cell in cells)
     plan = {"experiment": "x", "cells": [{"cell": cell} for cell in cells]}
-    return ReportData(plan, metrics, bins=found)
+    return ReportData(parse_plan(plan), metrics, bins=found)
 
 
 def titles(results: ReportData) -> list[str]:

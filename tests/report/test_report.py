@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from cortexdsl.errors import DataError
+from cortexdsl.plan.record import parse_plan
 from cortexdsl.report.build import build_report
 from cortexdsl.report.phrasing.provenance import cells
 from cortexdsl.report.terminal import terminal_report
@@ -248,7 +249,7 @@ def test_the_page_holds_the_spec_and_what_it_extends(tmp_path: Path, monkeypatch
 def test_a_matched_method_shows_no_number_of_samples(tmp_path: Path) -> None:
     """It draws as many as the other spent, not as many as its protocol says."""
     cell = {"cell": "vote", "protocol": "self-consistency", "settings": {"samples": 5, "lines": 2}, "digest": "d"}
-    plain, matched = cells({"cells": [cell, {**cell, "match": {"unit": "calls", "cell": "full"}}]})
+    plain, matched = cells(parse_plan({"cells": [cell, {**cell, "match": {"unit": "calls", "cell": "full"}}]}))
     assert plain[2] == "samples: 5, lines: 2"
     assert matched[2] == "lines: 2, samples: as the calls of full allow"
 

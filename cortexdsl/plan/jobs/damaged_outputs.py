@@ -23,9 +23,9 @@ from cortexdsl.plan.persistence.file_entries import is_log, is_page
 from cortexdsl.plan.persistence.journal import LACKS_FIRST, Journal, read_journal
 from cortexdsl.plan.persistence.recording import record_damage, refresh_manifest
 from cortexdsl.plan.persistence.run_record import TABLE_STAGES, early_end, removed_by, stage_of
-from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import PAID_AGAIN, in_plan, lines_in_words
-from cortexdsl.plan.shards import Shard, write_cut
+from cortexdsl.plan.record import read_plan
+from cortexdsl.plan.shards import write_cut
 from cortexdsl.records.tallies import Tallies
 
 SHOWN = 3
@@ -162,13 +162,7 @@ def restore_cut(layout: Layout) -> None:
     journal, cut, plan = read_journal(layout), Path(layout.cut), Path(layout.plan)
     if not journal.is_damaged(cut.name) or journal.is_damaged(plan.name):
         return
-    with suppress(CortexError, KeyError, TypeError, OSError):
+    with suppress(CortexError, OSError):
         record = read_plan(plan)
-        trainings = {one["training"]: one["shards"] for one in record.get("trainings", ())}
-        cuts = [
-            {name: [Shard(one["replicate"], one["number"], one["first"], one["end"]) for one in shards]
-             for name, shards in each.items()}
-            for each in (record["shards"], trainings)
-        ]  # fmt: skip
         cut.unlink(missing_ok=True)
-        write_cut(cut, *cuts)
+        write_cut(cut, record.shards, {training.name: training.shards for training in record.trainings})

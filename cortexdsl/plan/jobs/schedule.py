@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from cortexdsl.models.transports.registry import runs_here, way_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import debate_digest, judge_digest, pool_digest
 from cortexdsl.plan.job_files import pool_files
-from cortexdsl.plan.persistence.store import LaterRecordError, read_plan
+from cortexdsl.plan.record import LaterRecordError, PlanRecord, read_plan
 from cortexdsl.plan.training import slug_of
 from cortexdsl.records import read_debates
 from cortexdsl.records.tallies import Tallies
@@ -47,15 +47,15 @@ def outdated_outputs(plan: Plan) -> set[str]:
         return outdated
     except RecordError:  # damaged
         return outdated | {str(path)}
-    if record.get("spec_digest") != plan.digest:
+    if record.spec_digest != plan.digest:
         outdated |= {plan.layout.plan, *(output for job, output in _edited(plan, record) if job not in digests)}
     return outdated
 
 
-def _edited(plan: Plan, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _edited(plan: Plan, record: PlanRecord) -> Iterator[tuple[str, str]]:
     """Yield (job, output) of the debates of cells and questions that have changed since plan.json was written."""
-    cells = {cell["slug"]: cell["digest"] for cell in record["cells"]}
-    datasets = {label: dataset["digest"] for label, dataset in record["datasets"].items()}
+    cells = {cell.slug: cell.digest for cell in record.cells}
+    datasets = {label: dataset.digest for label, dataset in record.datasets.items()}
     for dataset, shards in plan.shards.items():
         is_same_task = datasets.get(dataset) == plan.task(dataset).digest
         for cell in plan.cells:

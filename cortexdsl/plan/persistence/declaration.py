@@ -18,6 +18,7 @@ from cortexdsl.claims.values import one_line
 from cortexdsl.plan.digests import templates_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.record import PlanRecord
 
 Declaration: TypeAlias = Mapping[str, Any]
 
@@ -33,21 +34,26 @@ BINDING = ("alpha", "correction", "replicates", "dataset", "stopping", "judge", 
 def declaration_of(plan: Plan) -> dict[str, Any]:
     """Return the declaration of a plan. Digests of cells leave out the seed, so that another seed is one change."""
     return {
-        "seed": plan.seed,
-        "replicates": plan.replicates,
-        "alpha": plan.analysis.get("alpha"),
-        "correction": plan.analysis.get("correction"),
-        "judge": plan.analysis.get("judge"),
-        "metrics": list(plan.metrics),
-        "families": {
-            family.name: {"compare": list(family.compare), "to": family.to, "correction": family.correction}
-            for family in plan.families
-        },
+        **{word: plan.analysis.get(word) for word in ("alpha", "correction", "judge")},
+        **plan_words(plan),
         "datasets": {label: asdict(facts) for label, facts in plan.facts.items()},
         "cells": dict(plan.meanings),
         "prompts": {
             name: plan.templates.digest(name)
             for name in sorted({n for c in plan.cells for n in templates_of(c.debate)})
+        },
+    }
+
+
+def plan_words(plan: Plan | PlanRecord) -> dict[str, Any]:
+    """Return those words of a declaration that plan.json states, too, in a form that JSON keeps."""
+    return {
+        "seed": plan.seed,
+        "replicates": plan.replicates,
+        "metrics": list(plan.metrics),
+        "families": {
+            family.name: {"compare": list(family.compare), "to": family.to, "correction": family.correction}
+            for family in plan.families
         },
         "stopping": asdict(plan.stopping) if plan.stopping else None,
         "claims": [one_line(claim) for claim in plan.hypotheses],

@@ -7,44 +7,35 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from cortexdsl.claims.values import one_line
 from cortexdsl.errors import CortexError, InputError, SpecError
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiled import read_compiled
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.declaration import Declaration, changes, declaration_of
+from cortexdsl.plan.persistence.declaration import Declaration, changes, declaration_of, plan_words
 from cortexdsl.plan.persistence.journal import Journal, has_calls, read_journal
 from cortexdsl.plan.persistence.run_record import is_locked
-from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.tasks.task import Task
 
 
-def recorded_tasks(plan: Mapping[str, Any]) -> tuple[Mapping[str, Task], str]:
-    """Return the tasks of a plan record by label, and why any is missing; an empty reason if none is.
-
-    Parameters
-    ----------
-    plan : mapping
-        The content of plan.json.
-    """
-    spec = str(plan.get("spec") or "")
+def recorded_tasks(plan: PlanRecord) -> tuple[Mapping[str, Task], str]:
+    """Return the tasks of a plan record by label, and why any is missing; an empty reason if none is."""
     try:
-        compiled = _compiled(spec, plan)
+        compiled = _compiled(plan)
     except (CortexError, OSError) as error:
-        return {}, f"{spec} cannot be read any more: {error}"
-    digests = {label: facts.get("digest") for label, facts in plan["datasets"].items()}
+        return {}, f"{plan.spec} cannot be read any more: {error}"
+    digests = {label: facts.digest for label, facts in plan.datasets.items()}
     same = {label: task for label, task in compiled.tasks.items() if digests.get(label) == task.digest}
     changed = sorted(set(digests) - set(same))
-    return same, f"{spec} now selects different questions: {', '.join(changed)}" if changed else ""
+    return same, f"{plan.spec} now selects different questions: {', '.join(changed)}" if changed else ""
 
 
-def _compiled(spec: str, plan: Mapping[str, Any]) -> Plan:
+def _compiled(plan: PlanRecord) -> Plan:
     from cortexdsl.plan.compiler import compile_spec  # late: most readers of results do not need the language
 
-    return compile_spec(spec, experiment=plan.get("experiment"))
+    return compile_spec(plan.spec, experiment=plan.experiment or None)
 
 
 def _plan_of_run(layout: Layout) -> Plan | None:
@@ -62,12 +53,12 @@ def _plan_of_run(layout: Layout) -> Plan | None:
         return None
 
 
-def spec_files(layout: Layout, plan: Mapping[str, Any]) -> tuple[Path, ...]:
+def spec_files(layout: Layout, plan: PlanRecord) -> tuple[Path, ...]:
     """Return the spec of a plan record and the files that it extends, the spec last; none if it was removed.
 
     If a spec extends a file that cannot be read any more, only its own path is returned.
     """
-    path = Path(str(plan.get("spec") or ""))
+    path = Path(plan.spec)
     if not path.is_file():
         return ()
     if compiled := _plan_of_run(layout):
@@ -107,20 +98,20 @@ def refuse_other_questions(plans: Sequence[Plan]) -> None:
             )
 
 
-def _changed(record: Mapping[str, Any], plan: Plan) -> Iterator[str]:
+def _changed(record: PlanRecord, plan: Plan) -> Iterator[str]:
     """Yield a sentence for each dataset whose questions differ from those of a plan record."""
-    if record.get("seed") != plan.seed:
+    if record.seed != plan.seed:
         return
     for label, task in plan.tasks.items():
-        digests = record.get("question_digests", {}).get(label)
+        digests = record.question_digests.get(label)
         if digests is None:
             continue
-        old = dict(zip(record["questions"][label], digests, strict=True))
+        old = dict(zip(record.questions[label], digests, strict=True))
         new = dict(zip((question.id for question in task.questions), task.question_digests, strict=True))
         other = sum(old[name] != new[name] for name in old.keys() & new.keys())
         gone, added = len(old.keys() - new.keys()), len(new.keys() - old.keys())
         if other or (gone and added):
-            revisions = record["datasets"][label].get("revision"), task.origin.revision
+            revisions = record.datasets[label].revision, task.origin.revision
             moved = f" (revision {revisions[0]}, then {revisions[1]})" if revisions[0] != revisions[1] else ""
             have = counted(other, "has another text", "have another text")
             yield (
@@ -130,37 +121,25 @@ def _changed(record: Mapping[str, Any], plan: Plan) -> Iterator[str]:
             )
 
 
-def spec_changes(journal: Journal, plan: Mapping[str, Any]) -> tuple[str, ...]:
+def spec_changes(journal: Journal, plan: PlanRecord) -> tuple[str, ...]:
     """Return the differences of a plan record's spec from the last declaration, in words.
 
     Empty if there are none, if nothing is known to be declared, or if the spec is missing or cannot be read: results
     may be kept without their spec.
     """
-    path = str(plan.get("spec") or "")
-    if journal.now is None or not Path(path).is_file():
+    if journal.now is None or not Path(plan.spec).is_file():
         return ()
     try:
-        current = _plan_of_run(journal.layout) or _compiled(path, plan)
+        current = _plan_of_run(journal.layout) or _compiled(plan)
     except (CortexError, OSError):
         return ()
     return tuple(changes(journal.now, declaration_of(current)))
 
 
-def plan_changes(declared: Declaration, plan: Mapping[str, Any]) -> tuple[str, ...]:
+def plan_changes(declared: Declaration, plan: PlanRecord) -> tuple[str, ...]:
     """Return the differences of a plan record from the last declaration, in words: it was replaced or edited."""
-    analysis = plan.get("analysis") or {}
-    stated = {
-        **{word: plan[word] for word in ("seed", "replicates", "metrics", "stopping") if word in plan},
-        **{word: analysis[word] for word in ("alpha", "correction", "judge") if word in analysis},
-    }
-    if "hypotheses" in plan:
-        stated["claims"] = [one_line(str(claim)) for claim in plan["hypotheses"] or ()]
-    if "families" in plan:
-        stated["families"] = {
-            family["name"]: {word: family[word] for word in ("compare", "to", "correction")}
-            for family in plan["families"] or ()
-        }
-    return tuple(changes(declared, {**declared, **stated}))
+    stated = {word: plan.analysis[word] for word in ("alpha", "correction", "judge") if word in plan.analysis}
+    return tuple(changes(declared, {**declared, **stated, **plan_words(plan)}))
 
 
 STAGES = frozenset(

@@ -21,7 +21,7 @@ from cortexdsl.files import remove_left_parts, write_file
 from cortexdsl.plan.layout import TABLES, Layout
 from cortexdsl.plan.persistence.file_entries import PAGES, FileEntry, damage_of, is_log
 from cortexdsl.plan.persistence.journal import read_journal
-from cortexdsl.plan.persistence.store import plan_or_empty
+from cortexdsl.plan.record import plan_or_empty
 from cortexdsl.typed_json import Codec
 
 LOCK = ".run"
@@ -243,7 +243,7 @@ def early_end(layout: Layout) -> EarlyEnd | None:
     put_back(layout, record, left)
     stages = {stage_of(path) for path in left}
     complete = root / COMPLETE if (root / COMPLETE / "report.html").is_file() else None
-    is_edited = complete is not None and plan_or_empty(Layout(f"{complete}")).get("spec_digest", "") != record.digest
+    is_edited = complete is not None and plan_or_empty(Layout(f"{complete}")).spec_digest != record.digest
     return EarlyEnd(record, left, next(stage for stage in STAGES if stage in stages), is_edited, complete)
 
 

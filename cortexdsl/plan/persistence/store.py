@@ -1,30 +1,33 @@
-"""plan.json, and the results of looks: the files by which programs and people know an experiment without its spec."""
+"""What a plan writes into plan.json, and the results of looks."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from cortexdsl.checksums import write_lines
 from cortexdsl.claims.parser import claims_digest
-from cortexdsl.core import EMPTY, Cell, Family, Match
+from cortexdsl.core import EMPTY, Cell
 from cortexdsl.engine.methods import debating_agents
 from cortexdsl.errors import RecordError
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.record import (
+    AgentRecord,
+    CellRecord,
+    DatasetRecord,
+    PhaseRecord,
+    PlanRecord,
+    TrainingRecord,
+    read_json,
+)
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.plan.rehearsal.explain import fixed_counts
 from cortexdsl.plan.training import Training, slug_of
 from cortexdsl.tasks.task import Task
 
-SCHEMA_VERSION = 1
-
-
-class LaterRecordError(RecordError):
-    """A plan or a look of a later version of cortexdsl: it is neither read nor replaced."""
+AnyPlan: TypeAlias = Plan | PlanRecord
+"""A plan that was compiled, or the one in plan.json."""
 
 
 def plan_record(
@@ -32,8 +35,8 @@ def plan_record(
     estimate: CostEstimate,
     by_cell: Mapping[str, CostEstimate],
     most: Mapping[str, Mapping[str, float]] = EMPTY,
-) -> dict[str, Any]:
-    """Return a plan as plain values, in the order of the contract.
+) -> PlanRecord:
+    """Return a plan as its file has it.
 
     Parameters
     ----------
@@ -43,167 +46,96 @@ def plan_record(
     most : mapping of cell name to mapping
         Upper bounds for one question; see `cortexdsl.plan.forecast.cost.most_of_question`.
     """
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "experiment": plan.experiment,
-        "title": plan.title,
-        "spec": plan.spec_path,
-        "spec_digest": plan.digest,
-        "seed": plan.seed,
-        "replicates": plan.replicates,
-        "questions": {label: [question.id for question in task.questions] for label, task in plan.tasks.items()},
-        "question_digests": {label: list(task.question_digests) for label, task in plan.tasks.items()},
-        "datasets": {label: _dataset(task) for label, task in plan.tasks.items()},
-        "agents": _agents(plan),
-        "cells": [_cell(cell, by_cell.get(cell.name), most.get(cell.name), plan.named_metrics) for cell in plan.cells],
-        "shards": {
-            label: [asdict(shard) | {"label": shard.label} for shard in cut] for label, cut in plan.shards.items()
-        },
-        "metrics": list(plan.metrics),
-        "families": [_family(family) for family in plan.families],
-        "hypotheses": list(plan.hypotheses),
-        "claims_digest": claims_digest(plan.hypotheses),
-        "analysis": dict(plan.analysis),
-        "limits": asdict(plan.limits),
-        "stopping": asdict(plan.stopping) if plan.stopping else None,
-        "trainings": [_training(training) for training in plan.trainings],
-        "estimate": estimate.record(),
-    }
-
-
-def write_plan(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a plan record, atomically."""
-    write_lines(path, json.dumps(record, indent=1, ensure_ascii=True).splitlines())
-
-
-def read_plan(path: Path) -> dict[str, Any]:
-    """Read a plan record.
-
-    Raises
-    ------
-    RecordError
-        The file is missing, is not a plan, or is of a later version.
-    """
-    return _read_record(path, "plan", SCHEMA_VERSION)
-
-
-def _read_record(path: Path, what: str, version: int) -> dict[str, Any]:
-    try:
-        record = dict(json.loads(path.read_text(encoding="utf-8")))
-        is_later = record["schema_version"] > version
-    except OSError as error:
-        raise RecordError(f"{path}: there is no {what} ({error.strerror})\n    run the experiment first") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"{path}: this is not a {what}\n    delete it; the workflow writes it again") from error
-    if is_later:
-        later = f"written by a later version of cortexdsl (schema {record['schema_version']})"
-        raise LaterRecordError(f"{path}: {later}\n    update cortexdsl")
-    return record
-
-
-def families_of(record: Mapping[str, Any]) -> tuple[Family, ...]:
-    """Return the families of a plan record."""
-    return tuple(
-        Family(family["name"], tuple(family["compare"]), family["to"], family["correction"])
-        for family in record["families"]
+    return PlanRecord(
+        experiment=plan.experiment,
+        title=plan.title,
+        spec=plan.spec_path,
+        spec_digest=plan.digest,
+        seed=plan.seed,
+        replicates=plan.replicates,
+        questions={label: tuple(question.id for question in task.questions) for label, task in plan.tasks.items()},
+        question_digests={label: tuple(task.question_digests) for label, task in plan.tasks.items()},
+        datasets={label: _dataset(task) for label, task in plan.tasks.items()},
+        agents=_agents(plan),
+        cells=tuple(
+            _cell(cell, by_cell.get(cell.name), most.get(cell.name), plan.named_metrics) for cell in plan.cells
+        ),
+        shards=plan.shards,
+        metrics=plan.metrics,
+        families=plan.families,
+        hypotheses=plan.hypotheses,
+        claims_digest=claims_digest(plan.hypotheses),
+        analysis=plan.analysis,
+        limits=plan.limits,
+        stopping=plan.stopping,
+        trainings=tuple(map(_training, plan.trainings)),
+        estimate=estimate.record(),
     )
 
 
-def fixed_in(record: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """Return the counts that the plan fixes for each cell, from a plan record; earlier records lack them."""
-    return {cell["cell"]: cell["fixed"] for cell in record["cells"] if cell.get("fixed")}
-
-
-def most_in(record: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """Return the most that one question of each cell can take, from a plan record; earlier records lack it."""
-    return {cell["cell"]: cell["most"] for cell in record["cells"] if cell.get("most")}
-
-
-def _dataset(task: Task) -> dict[str, Any]:
-    """Return the facts about a dataset; of a file only the name, as its folder means nothing on other machines."""
+def _dataset(task: Task) -> DatasetRecord:
     origin = task.origin
-    return {
-        "name": task.name,
-        "kind": task.kind,
-        "metric": task.metric,
-        "digest": task.digest,
-        "questions_digest": task.questions_digest,
-        "source": Path(origin.source).name if Path(origin.source).is_absolute() else origin.source,
-        "rows": origin.rows,
-        "revision": origin.revision,
-    }
+    source = Path(origin.source).name if Path(origin.source).is_absolute() else origin.source
+    digests = task.digest, task.questions_digest
+    return DatasetRecord(task.name, task.kind, task.metric, *digests, source, origin.rows, origin.revision)
 
 
-def _training(training: Training) -> dict[str, Any]:
+def _training(training: Training) -> TrainingRecord:
     text = training.said
-    return {
-        "training": training.name,
-        "method": text.method,
-        "dataset": training.task.label,
-        "questions": [question.id for question in training.task.questions],
-        "validation": sorted(training.validation),
-        "samples": text.samples,
-        "threshold": text.threshold,
-        "optimiser": training.optimiser.model_dump(mode="json"),
-        "shards": [asdict(shard) | {"label": shard.label} for shard in training.shards],
-        "phases": [
-            {
-                "phase": phase.label,
-                "slug": slug_of(training.name, phase.label),
-                "digest": phase.trained_digest,
-                "model": phase.trained.model if phase.trained else None,
-            }
+    return TrainingRecord(
+        name=training.name,
+        method=text.method,
+        dataset=training.task.label,
+        questions=tuple(question.id for question in training.task.questions),
+        validation=tuple(sorted(training.validation)),
+        samples=text.samples,
+        threshold=text.threshold,
+        optimiser=training.optimiser.model_dump(mode="json"),
+        shards=training.shards,
+        phases=tuple(
+            PhaseRecord(
+                phase.label,
+                slug_of(training.name, phase.label),
+                phase.trained_digest,
+                phase.trained.model if phase.trained else None,
+            )
             for phase in training.phases
-        ],
-    }
-
-
-def _family(family: Family) -> dict[str, Any]:
-    return asdict(family) | {"compare": list(family.compare)}
+        ),
+    )
 
 
 def _cell(
     cell: Cell, estimate: CostEstimate | None, most: Mapping[str, float] | None, named: Sequence[str]
-) -> dict[str, Any]:
-    return {
-        "cell": cell.name,
-        "slug": cell.slug,
-        "method": cell.method,
-        "protocol": cell.debate.protocol,
-        "aliases": list(cell.aliases),
-        "axes": dict(cell.axes),
-        "settings": dict(cell.settings),
-        "agents": [agent.name for agents in cell.debate.role_agents.values() for agent in agents],
-        "debaters": [agent.name for agent in debating_agents(cell.debate)],
-        "match": _match(cell.match) if cell.match else None,
-        "digest": cell.digest,
-        "estimate": estimate.record() if estimate else None,
-        "most": None if most is None else dict(most),
-        "fixed": {name: value for name, value in fixed_counts(cell).items() if name in ("rounds", "calls", *named)},
-    }
+) -> CellRecord:
+    return CellRecord(
+        name=cell.name,
+        slug=cell.slug,
+        method=cell.method,
+        protocol=cell.debate.protocol,
+        aliases=cell.aliases,
+        axes=cell.axes,
+        settings=cell.settings,
+        agents=tuple(agent.name for agents in cell.debate.role_agents.values() for agent in agents),
+        debaters=tuple(agent.name for agent in debating_agents(cell.debate)),
+        match=cell.match,
+        digest=cell.digest,
+        estimate=estimate.record() if estimate else None,
+        most=most,
+        fixed={name: value for name, value in fixed_counts(cell).items() if name in ("rounds", "calls", *named)},
+    )
 
 
-def _match(match: Match) -> dict[str, Any]:
-    grows = {"grow": match.grow, "values": list(match.values)} if match.grow else {}
-    return {"unit": match.unit, "cell": match.cell, **grows}
-
-
-def _agents(plan: Plan) -> list[dict[str, Any]]:
-    """List every agent of any cell once, with its model; addresses as the spec writes them."""
+def _agents(plan: Plan) -> tuple[AgentRecord, ...]:
+    """Return every agent of any cell once."""
     agents = {
-        agent.name: {
-            "name": agent.name,
-            "model": agent.model.model,
-            "entry": agent.model.name,
-            "options": dict(agent.model.options),
-            "persona": agent.persona,
-            **({"given": dict(agent.vars)} if agent.vars else {}),
-        }
+        agent.name: AgentRecord(
+            agent.name, agent.model.model, agent.model.name, agent.model.options, agent.persona, agent.vars
+        )
         for cell in plan.cells
         for role_agents in cell.debate.role_agents.values()
         for agent in role_agents
     }
-    return list(agents.values())
+    return tuple(agents.values())
 
 
 LOOK_VERSION = 1
@@ -217,7 +149,7 @@ def read_look(path: Path) -> dict[str, Any]:
     RecordError
         The file is missing or is not a look.
     """
-    record = _read_record(path, "look", LOOK_VERSION)
+    record = read_json(path, "look", LOOK_VERSION)
     return record | {"decided": bool(record.get("decided"))}
 
 
@@ -235,7 +167,7 @@ def last_look(layout: Layout) -> dict[str, Any] | None:
     return look
 
 
-def batches_run(plan: Plan) -> int | None:
+def batches_run(plan: AnyPlan) -> int | None:
     """Return the number of batches of the results; None if the plan has no stopping.
 
     Raises
@@ -251,7 +183,7 @@ def batches_run(plan: Plan) -> int | None:
     return min(int(look["batch"]), plan.batches)
 
 
-def live_in(plan: Plan, batch: int) -> list[str]:
+def live_in(plan: AnyPlan, batch: int) -> list[str]:
     """Return the slugs of the cells that are debated in a batch: all, unless the look before dropped some.
 
     Raises
@@ -266,7 +198,7 @@ def live_in(plan: Plan, batch: int) -> list[str]:
     return [slug for slug in every if slug in named]
 
 
-def batches_by_cell(plan: Plan, last: int) -> dict[str, int]:
+def batches_by_cell(plan: AnyPlan, last: int) -> dict[str, int]:
     """Return the last batch up to `last` in which each cell is debated, by its slug."""
     return {slug: batch for batch in range(1, last + 1) for slug in live_in(plan, batch)}
 
@@ -281,16 +213,3 @@ def batches_of(plan: Plan, slug: str) -> int | None:
     """
     last = batches_run(plan)
     return None if last is None else batches_by_cell(plan, last)[slug]
-
-
-def plan_or_empty(layout: Layout) -> dict[str, Any]:
-    """Return the plan record of an experiment; empty if it is missing or damaged: it has an entry in the manifest."""
-    try:
-        return read_plan(Path(layout.plan))
-    except RecordError:
-        return {}
-
-
-def spec_of(layout: Layout) -> str:
-    """Return the spec's path, by the plan; a placeholder if there is none."""
-    return str(plan_or_empty(layout).get("spec", "SPEC"))

@@ -7,10 +7,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.checksums import LineState, line_state
 from cortexdsl.errors import DataError
@@ -21,7 +20,7 @@ from cortexdsl.plan.persistence.file_entries import below_root, is_log, is_page,
 from cortexdsl.plan.persistence.history import plan_changes, spec_changes
 from cortexdsl.plan.persistence.journal import LACKS_FIRST, Journal, read_journal
 from cortexdsl.plan.persistence.run_record import early_end, removed_by
-from cortexdsl.plan.persistence.store import plan_or_empty, spec_of
+from cortexdsl.plan.record import PlanRecord, plan_or_empty, spec_of
 from cortexdsl.program import version_in_words
 from cortexdsl.records.tallies import read_tally
 
@@ -215,8 +214,8 @@ def in_plan(path: str, datasets: Iterable[str], slugs: Iterable[str]) -> bool:
     return rest[0] in datasets and rest[1].removesuffix(".jsonl") in slugs
 
 
-def _is_of(plan: Mapping[str, Any], path: str) -> bool:
-    return not plan or in_plan(path, plan["datasets"], {cell["slug"] for cell in plan["cells"]})
+def _is_of(plan: PlanRecord, path: str) -> bool:
+    return not plan or in_plan(path, plan.datasets, {cell.slug for cell in plan.cells})
 
 
 def is_recorded(path: str) -> bool:
@@ -254,7 +253,7 @@ def verify_results(layout: Layout, command: str) -> Verification:
     compared = [path for path in files if _is_of(plan, path) or (root / path).is_file()]
     is_planned = end is None or "plan.json" not in end.unmade  # else the ledger may be ahead of the plan
     findings = [
-        *_of_journal(journal, plan if is_planned else {}, command),
+        *_of_journal(journal, plan if is_planned else PlanRecord(), command),
         *differences(journal, compared, command),
         *_of_tallies(layout, command),
         *(Difference(path, STRAY, "move it away") for path in stray),
@@ -270,7 +269,7 @@ def verify_results(layout: Layout, command: str) -> Verification:
     return Verification(len(files), sum(entry.size for entry in files.values()), tuple(findings), tuple(notes))
 
 
-def _of_journal(journal: Journal, plan: Mapping[str, Any], command: str) -> Iterator[Difference]:
+def _of_journal(journal: Journal, plan: PlanRecord, command: str) -> Iterator[Difference]:
     declared = "declared.json"
     is_whole = declared not in journal.files or not journal.damage_of(declared)  # it holds the seal of the first entry
     faults = (fault for fault in journal.chain_faults if is_whole or fault != LACKS_FIRST)
@@ -293,7 +292,7 @@ def _of_tallies(layout: Layout, command: str) -> Iterator[Difference]:
             yield Difference(below_root(path, Path(layout.root)), what, f"{command}: writes it again from the call log")
 
 
-def _notes(journal: Journal, plan: Mapping[str, Any]) -> Iterator[str]:
+def _notes(journal: Journal, plan: PlanRecord) -> Iterator[str]:
     if differs := spec_changes(journal, plan):
         yield f"the spec has changed since: {'; '.join(differs)}"
     if earlier := sum(not _is_of(plan, path) for path in journal.files):

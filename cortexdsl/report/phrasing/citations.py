@@ -13,6 +13,7 @@ import yaml
 
 from cortexdsl import __version__
 from cortexdsl.errors import SpecError
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.tasks.registry import registry
 
 PAPERS = Path(__file__).with_name("papers.yaml")
@@ -28,13 +29,9 @@ def papers() -> Mapping[str, list[Any]]:
     return known
 
 
-def data_in_words(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def data_in_words(plan: PlanRecord) -> tuple[tuple[str, str], ...]:
     """Return (dataset, its title, licence and source) of each dataset that is not the user's own file."""
-    return tuple(
-        (label, text)
-        for label, facts in (plan.get("datasets") or {}).items()
-        if (text := _data(str(facts.get("name"))))
-    )
+    return tuple((label, text) for label, facts in plan.datasets.items() if (text := _data(facts.name)))
 
 
 def _data(name: str) -> str:
@@ -44,7 +41,7 @@ def _data(name: str) -> str:
     return "" if name in (_OWN, "None") else f"licence and citation: https://huggingface.co/datasets/{name}"
 
 
-def bibtex(plan: Mapping[str, Any]) -> str:
+def bibtex(plan: PlanRecord) -> str:
     """Return what an experiment should cite as BibTeX: each work once, with what it is cited for."""
     uses: dict[str, list[str]] = {}
     for source, use in (*_methods(plan), *_datasets(plan), *_corrections(plan)):
@@ -56,48 +53,44 @@ def bibtex(plan: Mapping[str, Any]) -> str:
     }  # fmt: skip
     entries = [_entry("software", "cortexdsl", software)]
     entries += [_work(key, "; ".join(dict.fromkeys(used))) for key, used in uses.items()]
-    own = [label for label, facts in (plan.get("datasets") or {}).items() if facts.get("name") == _OWN]
+    own = [label for label, facts in plan.datasets.items() if facts.name == _OWN]
     entries += [f"% dataset {label}: a file of your own, which no entry cites" for label in own]
     return "\n\n".join(entries) + "\n"
 
 
-def _methods(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _methods(plan: PlanRecord) -> Iterator[tuple[str, str]]:
     """Yield (source, use) of the protocols of a plan, those of its spec included if it is still there."""
     # Late: a job does not need the language.
     from cortexdsl.language.inheritance import read_extended
     from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 
-    path, node = Path(str(plan.get("spec") or "")), None
+    path, node = Path(plan.spec), None
     if path.is_file():
         try:
             node = read_extended(path)[0]
         except SpecError:
             node = None
-    for cell in plan.get("cells", ()):
-        name = str(cell.get("protocol", ""))
+    for cell in plan.cells:
+        name = cell.protocol
         written = node.find(("protocols", name, "source")) if node is not None else None
         if written is not None:
-            yield str(written.plain()), f"method {cell['method']}"
+            yield str(written.plain()), f"method {cell.method}"
         elif name in builtin_names():
-            yield load_protocol(name).text.source or "", f"method {cell['method']}"
+            yield load_protocol(name).text.source or "", f"method {cell.method}"
 
 
-def _datasets(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for label, facts in (plan.get("datasets") or {}).items():
-        name = str(facts.get("name"))
+def _datasets(plan: PlanRecord) -> Iterator[tuple[str, str]]:
+    for label, facts in plan.datasets.items():
+        name = facts.name
         if name in registry():
             yield registry()[name].source, f"dataset {label}"
         elif name != _OWN:
-            at = f", revision {facts['revision']}" if facts.get("revision") else ""
+            at = f", revision {facts.revision}" if facts.revision else ""
             yield f"https://huggingface.co/datasets/{name}", f"dataset {label}{at}"
 
 
-def _corrections(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    names = [
-        (plan.get("analysis") or {}).get("correction"),
-        *(each.get("correction") for each in plan.get("families") or ()),
-    ]
-    for name in dict.fromkeys(map(str, names)):
+def _corrections(plan: PlanRecord) -> Iterator[tuple[str, str]]:
+    for name in dict.fromkeys([str(plan.analysis.get("correction")), *(family.correction for family in plan.families)]):
         if name in papers():
             yield name, f"correction {name}"
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from cortexdsl.core import Limits
 from cortexdsl.core.metrics import TOOL_METRICS
 from cortexdsl.numbers import counted, number
 from cortexdsl.records.unread import mostly_unread_steps, unread_sentences
@@ -63,7 +61,7 @@ def losses_line(data: ReportData) -> str:
 
     Cells are named if a larger share of their calls brought no reply than `limits: failed` allows.
     """
-    share = allowed(data.plan)
+    share = data.plan.limits.failed
     worst = sorted(
         (row for row in data.health if row.calls and row.counts["failures"] > share * row.calls),
         key=lambda row: -row.counts["failures"] / row.calls,
@@ -82,14 +80,9 @@ def unread_line(data: ReportData) -> str:
     """Return what to say of steps most of whose replies could not be read, as their jobs counted them; or nothing."""
     if not data.tallies:
         return ""
-    names = {str(cell["slug"]): str(cell["cell"]) for cell in data.plan.get("cells", ())}
+    names = {cell.slug: cell.name for cell in data.plan.cells}
     found = mostly_unread_steps((names[tally.cell], tally.unread) for tally in data.tallies if tally.cell in names)
     return " ".join(f"{sentence}." for sentence in unread_sentences(found))
-
-
-def allowed(plan: Mapping[str, Any]) -> float:
-    """Return the share of calls that may fail, by the plan; older plans have the default."""
-    return float((plan.get("limits") or {}).get("failed", Limits().failed))
 
 
 def _named(row: Health) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.core import EMPTY
 from cortexdsl.numbers import counted
@@ -17,6 +16,7 @@ from cortexdsl.plan.persistence.history import Twin, find_twins, plan_changes, s
 from cortexdsl.plan.persistence.journal import Journal, LedgerEntry, read_journal
 from cortexdsl.plan.persistence.recording import ONLY_CLAIMS
 from cortexdsl.plan.persistence.verification import versions_in_words
+from cortexdsl.plan.record import PlanRecord
 
 SEALED = ("scores.csv", "hypotheses.csv")
 _UNCHANGED = "Nothing changed after the first call."
@@ -46,7 +46,7 @@ class History:
         return "Declared before the first call, and not changed since." if is_so else ""
 
 
-def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
+def read_history(folder: Path, plan: PlanRecord) -> History:
     """Read the ledger of a results folder, and compare it with the plan, the verdicts, the spec and its neighbours."""
     layout = Layout(folder.as_posix())
     journal = read_journal(layout)
@@ -61,20 +61,20 @@ def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
     return History(journal, tuple(said), _notice(journal, plan))
 
 
-def _unknown(journal: Journal, plan: Mapping[str, Any]) -> Iterator[str]:
+def _unknown(journal: Journal, plan: PlanRecord) -> Iterator[str]:
     """Yield a sentence if the ledger does not know the plan: entries at its end are then missing."""
     if journal.now is not None and (differs := plan_changes(journal.now, plan)):
         yield f"the plan here is not the last one in the ledger ({'; '.join(differs)})"
 
 
-def _notice(journal: Journal, plan: Mapping[str, Any]) -> str:
+def _notice(journal: Journal, plan: PlanRecord) -> str:
     differs = spec_changes(journal, plan)
     if not differs:
         return ""
     return (
         "The spec, or something that it uses, has changed since these results were made "
         f"({changes_in_words(differs)}). This report is about the earlier spec. "
-        f"To test the new one: cortexdsl run {plan['spec']}"
+        f"To test the new one: cortexdsl run {plan.spec}"
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from cortexdsl import __version__
 from cortexdsl.numbers import THIN, counted, number, p_value
+from cortexdsl.plan.record import CellRecord, DatasetRecord, PlanRecord
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.citations import data_in_words
 from cortexdsl.report.phrasing.claims import Answer, details_in_words
@@ -38,19 +40,19 @@ def versions() -> dict[str, str]:
     return found
 
 
-def agents(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def agents(plan: PlanRecord) -> tuple[tuple[str, str], ...]:
     """Return (agent, its model with options and persona, in words) of every agent of the plan."""
     said = []
-    for agent in plan.get("agents") or ():
-        options = ", ".join(f"{key} {_brief(value)}" for key, value in (agent.get("options") or {}).items())
-        persona = f"; {agent['persona']}" if agent.get("persona") else ""
-        said.append((str(agent["name"]), f"{agent['model']}{f' ({options})' if options else ''}{persona}"))
+    for agent in plan.agents:
+        options = ", ".join(f"{key} {_brief(value)}" for key, value in agent.options.items())
+        persona = f"; {agent.persona}" if agent.persona else ""
+        said.append((agent.name, f"{agent.model}{f' ({options})' if options else ''}{persona}"))
     return tuple(said)
 
 
-def built_in_line(plan: Mapping[str, Any]) -> str:
+def built_in_line(plan: PlanRecord) -> str:
     """Say that agents are the built-in solver, if any is; else return the empty text."""
-    are = [str(agent.get("model", "")).startswith(BUILT_IN) for agent in plan.get("agents") or ()]
+    are = [agent.model.startswith(BUILT_IN) for agent in plan.agents]
     if not any(are):
         return ""
     return BUILT_IN_ONLY if all(are) else BUILT_IN_SOME
@@ -58,10 +60,9 @@ def built_in_line(plan: Mapping[str, Any]) -> str:
 
 def claims_decided_line(data: ReportData) -> str:
     """Say once how the claims of an experiment were decided."""
-    stopping = data.plan.get("stopping") or {}
-    alpha = p_value(stopping.get("alpha", data.alpha)).rstrip("0")
-    correction = str((data.plan.get("analysis") or {}).get("correction", "holm"))
-    return claims_decided(alpha, len(data.claims), correction, is_anytime=bool(stopping))
+    stopping = data.plan.stopping
+    alpha = p_value(stopping.alpha if stopping else data.alpha).rstrip("0")
+    return claims_decided(alpha, len(data.claims), data.plan.correction, is_anytime=stopping is not None)
 
 
 def how_tested(data: ReportData, answers: Sequence[Answer], *, has_tables: bool = False) -> Iterator[str]:
@@ -80,7 +81,7 @@ def how_tested(data: ReportData, answers: Sequence[Answer], *, has_tables: bool 
 
 def stopping_line(data: ReportData) -> str:
     """Say where an experiment that may stop early stopped, what that saved, and what then holds; else nothing."""
-    look, rule = data.look, data.plan.get("stopping")
+    look, rule = data.look, data.plan.stopping
     if look is None or not rule:
         return ""
     asked, planned = sum(look["questions"].values()), sum(look["planned"].values())
@@ -92,7 +93,7 @@ def stopping_line(data: ReportData) -> str:
         f"The experiment {'stopped after' if asked < planned else 'used'} {asked:,} of {planned:,} questions, with "
         f"{decided} of {count} decided; about {left:,} calls ({share}{THIN}%) were not made."
     ]
-    if rule.get("rule") == "racing":
+    if data.plan.is_racing:
         most = max(look["asked"].values())
         dropped = [f"{cell} after {count:,}" for cell, count in look["asked"].items() if count < most]
         sentences.append(
@@ -100,90 +101,85 @@ def stopping_line(data: ReportData) -> str:
             f"questions; dropped: {', '.join(dropped) or 'none'}. Cells are compared on the questions that both had."
         )
     sentences.append(
-        f"Only verdicts on claims allow for early stopping (error {rule['alpha']:g}); all other p-values and intervals "
+        f"Only verdicts on claims allow for early stopping (error {rule.alpha:g}); all other p-values and intervals "
         "are exploratory."
     )
     return " ".join(sentences)
 
 
-def title(plan: Mapping[str, Any]) -> str:
+def title(plan: PlanRecord) -> str:
     """Return the experiment's title, or its name if it has none."""
-    return str(plan.get("title") or plan.get("experiment") or "An experiment")
+    return plan.title or plan.experiment or "An experiment"
 
 
 def facts(data: ReportData) -> tuple[str, ...]:
     """Return the size of the experiment in a few words each."""
     plan = data.plan
-    methods = {str(cell.get("method", cell["cell"])) for cell in plan.get("cells", ())}
-    count = len(plan.get("agents") or ())
+    methods = {cell.method or cell.name for cell in plan.cells}
+    count, questions = len(plan.agents), _questions(plan)
     datasets = [name for name in data.datasets if name != "all"]
     said = [
         counted(count, "agent") if count else "",
         counted(len(methods), "method") if methods else "",
         counted(len(data.cells), "cell"),
         ", ".join(datasets),
-        counted(_whole(plan, "questions"), "question") if _whole(plan, "questions") else "",
-        counted(_whole(plan, "replicates"), "replicate") if _whole(plan, "replicates") else "",
-        f"seed {plan['seed']}" if "seed" in plan else "",
+        counted(questions, "question") if questions else "",
+        counted(plan.replicates, "replicate") if plan.replicates else "",
+        f"seed {plan.seed}" if plan else "",
     ]
     return tuple(part for part in said if part)
 
 
-def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def settings(plan: PlanRecord) -> tuple[tuple[str, str], ...]:
     """Return (name, value) of what fixed the experiment."""
-    datasets = plan.get("datasets") or {}
     cited = dict(data_in_words(plan))
     named = [
         (f"Dataset {label}", "; ".join(filter(None, (_facts(entry), cited.get(label)))))
-        for label, entry in datasets.items()
+        for label, entry in plan.datasets.items()
     ]
-    limits = {key: value for key, value in (plan.get("limits") or {}).items() if value is not None}
+    limits = {key: value for key, value in asdict(plan.limits).items() if value is not None}
     rows = [
-        ("Spec", str(plan.get("spec", ""))),
-        ("Spec digest", str(plan.get("spec_digest", ""))),
-        ("Seed", str(plan.get("seed", ""))),
-        ("Replicates", str(plan.get("replicates", ""))),
-        ("Questions", number(_whole(plan, "questions"), 1)),
+        ("Spec", plan.spec),
+        ("Spec digest", plan.spec_digest),
+        ("Seed", str(plan.seed)),
+        ("Replicates", str(plan.replicates)),
+        ("Questions", number(_questions(plan), 1)),
         *named,
         ("Limits", ", ".join(f"{key} {number(value, 1)}" for key, value in limits.items())),
     ]
     return tuple((name, value) for name, value in rows if value)
 
 
-def _facts(entry: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key.replace('_', ' ')} {_brief(value)}" for key, value in entry.items() if value)
+def _facts(entry: DatasetRecord) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {_brief(value)}" for key, value in entry.facts().items() if value)
 
 
-def cells(plan: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
+def cells(plan: PlanRecord) -> tuple[tuple[str, str, str, str], ...]:
     """Return (cell, protocol, settings as one line, digest) of every cell of the plan."""
     return tuple(
         (
-            str(cell["cell"]),
-            str(cell.get("protocol", "")),
+            cell.name,
+            cell.protocol,
             ", ".join(_settings(cell)),
-            str(cell.get("digest", "")),
+            cell.digest,
         )
-        for cell in plan.get("cells", ())
+        for cell in plan.cells
     )
 
 
-def _settings(cell: Mapping[str, Any]) -> Iterator[str]:
+def _settings(cell: CellRecord) -> Iterator[str]:
     """Yield the settings of a cell; of one that is matched, what it draws follows from the other's records."""
-    matched = cell.get("match")
-    grows = (matched.get("grow") or "samples") if matched else ""
-    for key, value in (cell.get("settings") or {}).items():
+    matched = cell.match
+    grows = (matched.grow or "samples") if matched else ""
+    for key, value in cell.settings.items():
         if key != grows:
             yield f"{key}: {_brief(value)}"
     if matched:
-        yield f"{grows}: as the {matched['unit']} of {matched['cell']} allow"
+        yield f"{grows}: as the {matched.unit} of {matched.cell} allow"
 
 
-def _whole(plan: Mapping[str, Any], key: str) -> int:
-    """A count that the plan gives as a number, or apart for each dataset."""
-    value = plan.get(key) or 0
-    if isinstance(value, Mapping):
-        return sum(len(part) if isinstance(part, list) else int(part) for part in value.values())
-    return len(value) if isinstance(value, list) else int(value)
+def _questions(plan: PlanRecord) -> int:
+    return sum(map(len, plan.questions.values()))
 
 
 def _brief(value: Any) -> str:

@@ -105,7 +105,7 @@ def persuasion_table(folder: Path, data: ReportData) -> Table | None:
         return None
     note = "Right ones: the answer heard was right, and the listener's own was wrong; wrong ones: the opposite."
     if len(rows) > MOST:
-        grid = {str(cell["cell"]) for cell in data.plan.get("cells", ()) if cell.get("axes")}
+        grid = {cell.name for cell in data.plan.cells if cell.axes}
         shown = [row for row in rows if row.cell not in grid]
         if 0 < len(shown) < len(rows):
             rows, note = shown, f"{note} The points of grids stand in {PERSUASION}.csv alone."

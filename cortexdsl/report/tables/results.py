@@ -7,7 +7,6 @@ from operator import attrgetter, itemgetter
 
 import pandas as pd
 
-from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
 from cortexdsl.metrics.rows import MetricRow
@@ -49,7 +48,7 @@ _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
 def metric_tables(data: ReportData) -> Iterator[Table]:
     """Yield the metrics of the spec, for one dataset in one table, else one table each; then all others, turned."""
     known = list(dict.fromkeys(row.metric for row in data.metrics))
-    chosen = [metric for metric in data.plan.get("metrics") or known if metric in known]
+    chosen = [metric for metric in data.plan.metrics or known if metric in known]
     if len(data.datasets) == 1:
         (dataset,) = data.datasets
         heads = [(wording(metric).title, metric, dataset, metric) for metric in chosen]
@@ -121,7 +120,7 @@ def metric_entry(data: ReportData, row: MetricRow | None) -> TableEntry:
 
 def levels_of(data: ReportData) -> list[AxisLevel]:
     """Return every value of every grid axis on the primary metric; none if there is no grid, or no scores."""
-    arms = [CellNames.of(cell) for cell in data.plan.get("cells", ())]
+    arms = data.plan.arms
     if not data.has_values or not any(axes for arm in arms for _, axes in arm.points):
         return []
     rows = [(row.dataset, row.cell, row.cluster or row.question_id, row.value) for row in data.scores]

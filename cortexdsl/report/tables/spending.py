@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.display.wording import duration
 from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.numbers import NOTHING, counted, in_dollars, number
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes
 from cortexdsl.records.tallies import JobTally, TallySum, total_of
 from cortexdsl.report.data import ScoreRow
@@ -45,14 +45,14 @@ class RunCost:
 
 
 def run_cost(
-    folder: Path, plan: Mapping[str, Any], tallies: Sequence[JobTally], scores: Iterable[ScoreRow] = ()
+    folder: Path, plan: PlanRecord, tallies: Sequence[JobTally], scores: Iterable[ScoreRow] = ()
 ) -> RunCost | None:
     """Return what a run cost, from the tallies of its jobs and the scores of its debates; None without tallies."""
     if not tallies:
         return None
-    names = {str(cell["slug"]): str(cell["cell"]) for cell in plan.get("cells", ())}
-    for training in plan.get("trainings") or ():
-        names |= {str(phase["slug"]): f"{training['training']} {phase['phase']}" for phase in training["phases"]}
+    names = {cell.slug: cell.name for cell in plan.cells}
+    for training in plan.trainings:
+        names |= {phase.slug: f"{training.name} {phase.label}" for phase in training.phases}
     groups: dict[str, list[JobTally]] = {name: [] for name in names.values()}
     for tally in tallies:
         groups.setdefault(names.get(tally.cell or "", "other jobs"), []).append(tally)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.display.wording import duration
 from cortexdsl.numbers import NOTHING, estimate, number
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.record import PlanRecord
 from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.tables.table import Field, Table, TableEntry, Value, column, count, numbers, tabulate, text, value
 
@@ -85,14 +85,10 @@ class LearnedPhase:
         return sum(getattr(row, column) for row in self.pairs if row.part == "train")
 
 
-def read_phases(folder: Path, plan: Mapping[str, Any]) -> list[LearnedPhase]:
+def read_phases(folder: Path, plan: PlanRecord) -> list[LearnedPhase]:
     """Return the phases of all trainings of a plan, in their order; none if nothing learns."""
     layout = Layout(str(folder))
-    return [
-        _phase(layout, str(training["training"]), str(phase["phase"]))
-        for training in plan.get("trainings") or ()
-        for phase in training.get("phases") or ()
-    ]
+    return [_phase(layout, training.name, phase.label) for training in plan.trainings for phase in training.phases]
 
 
 def _phase(layout: Layout, training: str, phase: str) -> LearnedPhase:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cortexdsl.plan.record import parse_plan
 from cortexdsl.report.data import Health, ReportData, read_data
 from cortexdsl.report.phrasing.failures import health_line
 from cortexdsl.report.tables.debates import MOST, calibration_table, health_table, persuasion_table
@@ -21,7 +22,7 @@ sums,a,stated,40,0,,,,
 
 
 def results(*health: Health) -> ReportData:
-    return ReportData({"experiment": "x", "cells": [{"cell": "a"}, {"cell": "b"}]}, health=health)
+    return ReportData(parse_plan({"experiment": "x", "cells": [{"cell": "a"}, {"cell": "b"}]}), health=health)
 
 
 def test_each_source_of_a_cell_is_a_row_and_silence_is_none(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 from cortexdsl.metrics.rows import MetricRow
+from cortexdsl.plan.record import parse_plan
 from cortexdsl.report.data import ReportData, ScoreRow, read_scores
 from cortexdsl.report.tables.results import levels_of
 
@@ -34,7 +35,7 @@ def test_values_are_those_of_the_primary_metric(tmp_path: Path) -> None:
     """The column of another metric has its name; a table without the column has no values, and so no axes."""
     assert [row.value for row in read(tmp_path, ROWS.replace("calls", "f1"), "f1")] == [3.0, 3.0, 3.0]
     metric = MetricRow("d", "full", "f1", 0.5, None, None, 3, 1)
-    data = ReportData(AXES, metrics=(metric,), scores=read(tmp_path, primary="f1"))
+    data = ReportData(parse_plan(AXES), metrics=(metric,), scores=read(tmp_path, primary="f1"))
     assert not data.has_values
     assert levels_of(data) == []
 
@@ -55,6 +56,6 @@ def test_values_of_axes_are_paired_by_cluster_or_question(tmp_path: Path) -> Non
     ]
     text = "\n".join(["cell,dataset,replicate,question_id,cluster,score", *lines, ""])
     metric = MetricRow("d", "m[rounds=1]", "accuracy", 0.5, None, None, 3, 1)
-    levels = levels_of(ReportData(AXES, metrics=(metric,), scores=read(tmp_path, text)))
+    levels = levels_of(ReportData(parse_plan(AXES), metrics=(metric,), scores=read(tmp_path, text)))
     assert [(one.value, one.mean) for one in levels] == [("1", 0.75), ("2", 1.0)]
     assert math.isclose(levels[1].effect, 0.25)

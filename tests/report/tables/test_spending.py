@@ -9,13 +9,14 @@ from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
+from cortexdsl.plan.record import parse_plan
 from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes, write_seed_probes
 from cortexdsl.records.tallies import Tallies
 from cortexdsl.report.data import read_scores
 from cortexdsl.report.tables.spending import RunCost, run_cost, seed_sentences
 from tests.display.made import said, write
 
-PLAN = {"cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}]}
+PLAN = parse_plan({"cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}]})
 SCORES = "cell,calls,input_tokens,dataset,replicate,question_id\n"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cortexdsl.plan.record import PlanRecord, parse_plan
 from cortexdsl.report.build import build_report
 from cortexdsl.report.figures.curves import learning_figure
 from cortexdsl.report.tables.training import kept_table, learning_table, read_phases
@@ -40,7 +41,7 @@ def _written(folder: Path) -> Path:
 
 def test_a_row_adds_up_the_rounds_of_what_is_learned_from_and_leaves_validation_out(tmp_path: Path) -> None:
     """6 + 3 pairs with the reply guided right and 2 + 1 with the one guided wrong, of 20 + 20 replies: 75 and 25 %."""
-    table = learning_table(read_phases(_written(tmp_path), PLAN))
+    table = learning_table(read_phases(_written(tmp_path), parse_plan(PLAN)))
     assert table is not None
     found = {column.title: entry for column, entry in zip(table.columns, table.rows[0], strict=True)}
     assert {title: entry.whole.replace("\N{THIN SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
@@ -57,7 +58,7 @@ def test_a_row_adds_up_the_rounds_of_what_is_learned_from_and_leaves_validation_
 
 @pytest.mark.usefixtures("svg_alone")
 def test_the_figure_draws_what_was_looked_at_and_says_it_in_words(tmp_path: Path) -> None:
-    learned = read_phases(_written(tmp_path), PLAN)
+    learned = read_phases(_written(tmp_path), parse_plan(PLAN))
     drawing = learning_figure(learned)
     assert drawing is not None
     drawing.save(tmp_path / "figures")
@@ -65,7 +66,7 @@ def test_the_figure_draws_what_was_looked_at_and_says_it_in_words(tmp_path: Path
 
 
 def test_an_experiment_without_training_says_nothing_of_it(tmp_path: Path) -> None:
-    assert read_phases(tmp_path, {"trainings": []}) == []
+    assert read_phases(tmp_path, PlanRecord()) == []
     assert learning_table([]) is None
     assert learning_figure([]) is None
 
@@ -87,7 +88,7 @@ def guided(folder: Path, phase: str = "1-critic") -> Path:
 def test_what_was_kept_and_why_not_the_rest(tmp_path: Path) -> None:
     """Kinds of which there is none have no column; a phase that has not begun has no row."""
     guided(tmp_path)
-    table = kept_table(read_phases(tmp_path, PLAN))
+    table = kept_table(read_phases(tmp_path, parse_plan(PLAN)))
     assert table is not None
     assert [column.title for column in table.columns] == [
         "Phase", "Part", "Round", "Replies", "Guided right", "Guided wrong", "No difference", "Cut", "To imitate",
@@ -99,8 +100,8 @@ def test_what_was_kept_and_why_not_the_rest(tmp_path: Path) -> None:
 
 
 def test_an_experiment_without_training_has_no_table_of_pairs(tmp_path: Path) -> None:
-    assert kept_table(read_phases(tmp_path, {})) is None
-    assert kept_table(read_phases(tmp_path, PLAN)) is None
+    assert kept_table(read_phases(tmp_path, PlanRecord())) is None
+    assert kept_table(read_phases(tmp_path, parse_plan(PLAN))) is None
 
 
 def test_the_table_of_pairs_stands_on_the_page_once(tmp_path: Path) -> None:
