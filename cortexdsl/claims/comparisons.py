@@ -239,10 +239,10 @@ def read_comparison(text: str, body: str, dataset: str | None, where: str) -> Co
     for other in whole.means:
         if not alike(first.metric, other.metric) or first.per != other.per:
             unknown = next((one.metric for one in (first, other) if one.metric not in CLAIMED_METRICS), None)
-            remedy = (
-                nearest(unknown, CLAIMED_METRICS, say="metrics") if unknown else "compare one metric of two methods"
-            )
-            fail(where, text, f"compares {_measure(first)} with {_measure(other)}", remedy)
+            if unknown:
+                fail(where, text, f"there is no metric {unknown}", nearest(unknown, CLAIMED_METRICS, say="metrics"))
+            what = f"compares {_measure(first)} with {_measure(other)}"
+            fail(where, text, what, "compare one metric of two methods")
     if (whole.percent or is_percent) and range_of(first.metric) == (0.0, math.inf):
         what = f"a percentage is a share of 1, and {first.metric} is not"
         fail(where, text, what, f"write a number, or a ratio: `{first.metric}(a) <= 70% * {first.metric}(b)`")

@@ -49,7 +49,9 @@ from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, abse
 from cortexdsl.stats.verdicts import evaluate_claims
 from cortexdsl.text_layout import wrapped
 
-HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "ci_low": "low", "ci_high": "high"}
+HEADS = {"ci_low": "low", "ci_high": "high", "ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high"}
+OWN, TOGETHER = list(HEADS)[:2], list(HEADS)[2:]
+SEVERAL = "low, high: the interval of one difference; all_low, all_high: of all together. "
 SHOWN = ("dataset", "metric", "cell", "difference", *HEADS, "p", "p_adjusted", "discordant", "test")
 EXAMPLES = 5
 """Questions that a sentence names."""
@@ -168,7 +170,7 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     changed = (changes_in_words(cell, reference, ids, named=most) for cell, ids in words.changes.items())
     kinds = intervals({row.correction for row in compared})
     how = (*words.tested, f"{kinds} all_low, all_high: that interval. low, high: {ORDINARY}")
-    last = how if args.how else ["How this was tested: --how."]
+    last = how if args.how else [f"{SEVERAL if len(compared) > 1 else ''}How this was tested: --how."]
     for sentence in (*changed, *words.findings, *words.pairing, *words.directions, *last):
         _print_wrapped(sentence)
     if args.stopping is not None:
@@ -247,6 +249,8 @@ def _comparison_table(comparisons: pd.DataFrame) -> str:
     numbers.loc[in_points, "metric"] += " (points)"
     same = [name for name in ("dataset", "metric", "test") if len(set(numbers[name])) == 1]
     head = "; ".join(f"{name}: {numbers[name].iloc[0]}" for name in same)
+    if numbers[OWN].round(9).equals(numbers[TOGETHER].round(9).set_axis(OWN, axis=1)):
+        same += [*TOGETHER, "p_adjusted"] if numbers["p"].equals(numbers["p_adjusted"]) else TOGETHER
     shown = numbers.drop(columns=same).rename(columns=HEADS)
     return f"{head}\n{shown.to_string(index=False, float_format=lambda value: f'{value:.4g}')}".lstrip()
 

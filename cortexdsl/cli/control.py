@@ -93,7 +93,7 @@ def run_limit(args: argparse.Namespace) -> int:
     elif limits:
         controls.change(plan, limits)
     lines = controls.in_words(plan)
-    print(f"{name}: " + ("limits of the spec" if not lines else "in force instead of what the spec says:"))
+    print(f"{name}: " + ("the limits of the spec hold" if not lines else "in force instead of what the spec says:"))
     for line in lines:
         print(f"    {line}")
     if limits:

@@ -157,11 +157,11 @@ def _matches(plan: Plan) -> list[str]:
     for cell in plan.cells:
         if cell.match is not None:
             found = matched_method(plan, cell, task.questions[0], render, lengths)
-            ratio = f" ({found.spent / found.budget:.2f} of them)" if found.budget else ""
+            ratio = f", {100 * found.spent / found.budget:.0f} % of the budget" if found.budget else ""
             unit = "seconds" if cell.match.metric == "critical_path" else cell.match.unit.replace("_", " ")
             lines.append(
-                f"{cell.name} is matched to the {unit} of {cell.match.cell}, question by question: {found.size} in the"
-                f" rehearsal{ratio}"
+                f"{cell.name} spends on each question what {cell.match.cell} spends, in {unit}: {found.size}"
+                f" with invented replies{ratio}"
             )
     return lines
 
@@ -275,7 +275,7 @@ def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
     lines = wrapped(
         f"{plan.title}: {counted(questions, 'question')} x "
         f"{counted(plan.replicates, 'replicate')}, {at_most} {counted(sent, 'call')}; "
-        f"each claim at alpha {power_table['alpha'][0]:.3g}, asked power {power:.0%}"
+        f"each claim at alpha {power_table['alpha'][0]:.3g}, power {power:.0%} wanted"
     )
     for record in power_table.to_dict("records"):
         row = {str(name): value for name, value in record.items()}

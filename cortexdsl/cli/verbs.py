@@ -60,7 +60,7 @@ def _job_verbs() -> dict[str, Verb]:
 
 _OWN: dict[str, Verb] = {
     "new": Verb(DAILY, "cortexdsl.cli.specs", "write a new spec to start from"),
-    "check": Verb(DAILY, "cortexdsl.cli.check", "list all mistakes of a spec with their places"),
+    "check": Verb(DAILY, "cortexdsl.cli.check", "list the mistakes of a spec with their places"),
     "trust": Verb(
         DAILY,
         "cortexdsl.cli.check",
@@ -169,6 +169,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     # Words after -- are for Snakemake; argparse would mix them with the verb's own.
     end = words.index("--") if verb == "run" and "--" in words else len(words)
     parser = _parser(verb)
+    if not words:
+        parser.error("name a verb; cortexdsl --help lists all verbs")
     if verb is not None and verb not in VERBS:
         near = difflib.get_close_matches(verb, [name for name, one in VERBS.items() if one.group != JOBS], n=1)
         hint = f"did you mean {near[0]}?" if near else "cortexdsl --help lists all verbs"

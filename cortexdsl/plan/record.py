@@ -251,7 +251,7 @@ def read_json(path: Path, what: str, version: int) -> dict[str, Any]:
         record = dict(json.loads(path.read_text(encoding="utf-8")))
         is_later = record["schema_version"] > version
     except OSError as error:
-        raise RecordError(f"{path}: not there; run the experiment first: cortexdsl run SPEC") from error
+        raise RecordError(f"{path} is missing\n    run the experiment first: cortexdsl run SPEC") from error
     except ValueError as error:
         raise _is_not_one(path, what, f"it is not JSON ({error})") from error
     except (KeyError, TypeError) as error:

@@ -79,7 +79,7 @@ def read_frame(
             )
     except FileNotFoundError:
         if needed:
-            raise DataError(f"{path}: not there; run the experiment first: cortexdsl run SPEC") from None
+            raise DataError(f"{path} is missing\n    run the experiment: cortexdsl run SPEC") from None
         return ()
 
 

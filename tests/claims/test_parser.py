@@ -127,7 +127,7 @@ def test_a_wrong_claim_is_one_clear_error(text: str, what: str) -> None:
         ("input_tokens(a) > -5", "every outcome has", "could miss"),
         ("gain(a) >= -1", "every outcome has", "could miss"),
         ("acuracy(a) > 0.5", "no metric acuracy", "did you mean accuracy?"),
-        ("accuracy(a) > acuracy(b)", "compares accuracy with acuracy", "did you mean accuracy?"),
+        ("accuracy(a) > acuracy(b)", "there is no metric acuracy", "did you mean accuracy?"),
         ("accuracy(a) - accuracy(b) > accuracy(c) - accuracy(d) + 2.5", "no outcome can bring the difference", "0.025"),
     ],
 )

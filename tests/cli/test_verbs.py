@@ -468,6 +468,12 @@ def test_the_help_names_every_verb_once_the_daily_ones_first(capsys: pytest.Capt
     assert all(name in said.split("called by the workflow")[1] for name in VERBS.keys() - set(listed))
 
 
+def test_without_a_verb_the_help_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([])
+    assert "error: name a verb; cortexdsl --help lists all verbs" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("typed", "hint"), [("chek", "did you mean check?"), ("xyz", "cortexdsl --help lists all verbs")]
 )

@@ -111,8 +111,8 @@ def test_the_plan_says_the_sizes(
     monkeypatch.chdir(results.parents[1])
     assert main(["plan", "specs/small.yaml"]) == 0
     said = capsys.readouterr().out
-    assert "layered is matched to the compute of full, question by question: layers " in said
-    assert "priced is matched to the dollars of full, question by question: samples " in said
+    assert "layered spends on each question what full spends, in compute: layers " in said
+    assert "priced spends on each question what full spends, in dollars: samples " in said
 
 
 def test_the_depth_that_the_plan_fixes_is_certain(results: Path) -> None:

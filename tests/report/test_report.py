@@ -256,7 +256,7 @@ def test_a_matched_method_shows_no_number_of_samples(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     """A reader of an error knows which file, line and column, and what to do."""
-    with pytest.raises(DataError, match=r"plan\.json: not there; run the experiment first"):
+    with pytest.raises(DataError, match=r"nowhere/plan\.json is missing\n    run the experiment first: cortexdsl run"):
         build_report(tmp_path / "nowhere")
     folder = write_results(tmp_path)
     (folder / "metrics.csv").write_text("dataset,cell\na,b\n")

@@ -271,6 +271,21 @@ def test_what_is_printed_says_what_p_tests_and_which_interval_is_which(
     assert "all_low, all_high: that interval. low, high: the ordinary 95 % interval of one difference." in said
 
 
+def test_one_comparison_has_one_interval_and_one_p(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With several, those of one difference stand before those of all together."""
+    _three().to_csv(tmp_path / "scores.csv", index=False)
+    ask = ["compare", str(tmp_path / "scores.csv"), "--to", "a"]
+    heads = []
+    for more in ([], ["--cells", "b"]):
+        assert main([*ask, *more]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        heads.append(next(line.split() for line in lines if line.split()[:1] == ["cell"]))
+    several, one = heads
+    assert several[1:8] == ["difference", "low", "high", "all_low", "all_high", "p", "p_adjusted"]
+    assert one[1:5] == ["difference", "low", "high", "p"]
+    assert not {"all_low", "p_adjusted"} & {*one}
+
+
 def test_the_table_of_differences_has_the_points_of_the_sentences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -182,8 +182,10 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
     said = f"{' '.join(parts)}, in {_elapsed(tallies)}."
     if shared := total.calls.get("shared", 0):
         share = 100 * shared / (shared + asked)
-        calls = f"{counted(shared, 'call')} more ({number(share, 2)} %)"
-        said += f" {calls} cost nothing: another cell had sent the same call."
+        calls = counted(
+            shared, f"further call ({number(share, 2)} %) was", f"further calls ({number(share, 2)} %) were"
+        )
+        said += f" {calls} shared between cells and cost nothing."
     for verb, counts in (("failed for good", total.failures), ("were tried again", total.retries)):
         if sum(counts.values()):
             kinds = ", ".join(f"{kind.replace('_', ' ')} {n:,}" for kind, n in sorted(counts.items()) if n)

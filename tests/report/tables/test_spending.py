@@ -34,7 +34,7 @@ def test_the_sentence_adds_up_all_jobs_and_times_the_run_by_the_clock(tmp_path: 
     assert found is not None
     assert found.sentence.replace("\u202f", ",") == (
         "100 calls were sent (8,000 tokens in, 800 out) for 1.50 dollars, in 1 min 30 s."
-        " 8 calls more (7.4 %) cost nothing: another cell had sent the same call."
+        " 8 further calls (7.4 %) were shared between cells and cost nothing."
         " 1 attempt failed for good (content filter 1). 3 attempts were tried again (rate limit 2, timeout 1)."
     )
 
@@ -126,7 +126,7 @@ def test_calls_that_another_cell_had_asked_long_before_are_shared_too(tmp_path: 
     found = cost(tmp_path)
     assert found is not None
     assert [row[2].text for row in found.table.rows] == ["20", "20", "40"]
-    assert "40 calls more (33 %) cost nothing: another cell had sent the same call." in found.sentence
+    assert "40 further calls (33 %) were shared between cells and cost nothing." in found.sentence
 
 
 def test_a_model_that_takes_no_seed_is_said(tmp_path: Path) -> None:
