@@ -130,7 +130,7 @@ class Step:
     """A control: what replaces the words of others."""
     variants: tuple[str, ...] = ()
     tools: Mapping[str, tuple[Model, ...]] = field(default_factory=lambda: EMPTY)
-    uses: int = word(4, ge=1, le=1_000)
+    uses: int = word(4)
     """How many times a turn may use its tools. A use that fails counts, too."""
 
     def tools_of(self, agent: str) -> tuple[Model, ...]:

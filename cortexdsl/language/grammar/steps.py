@@ -140,7 +140,7 @@ class StepModelForm(StrictEntry):
         return self
 
 
-@with_words_of(Step, settable=True)
+@with_words_of(Step, settable=True, uses=AtLeastOne)
 class StepText(StrictEntry):
     """A kind of turn: who speaks, what the prompt shows, and what is read from the reply."""
 
