@@ -149,6 +149,7 @@ class OpenExperiment:
         keys = list(dict.fromkeys(turn["call"] for turn in turns))
         measured = [turn["measured"] for turn in turns if turn["measured"]]
         asides = [aside["call"] for each in measured for aside in each["asides"]]
+        asides += [request["call"] for turn in turns for request in turn["requests"]]
         with self._lock:
             return dict(self._calls.of(debate["where"].rpartition(":")[0], keys, asides))
 

@@ -10,7 +10,7 @@ import { type Opened, useLater } from "./loading";
 import { useFound } from "./finding";
 import { wordsOf } from "./source";
 import { Text, Word, count, decimals, many } from "./text";
-import { Answer, Said, spot } from "./turn";
+import { Answer, Said, spot, tokensOf } from "./turn";
 import type { Choice, Debate, Fault, Question } from "./types";
 
 const FIRST = 3; // cells side by side where nobody has chosen
@@ -165,7 +165,7 @@ function Cell({ opened, debate, question, colour, words, chosen, onChoose }: {
   }
   const { source, experiment } = opened;
   const stages = stagesOf(debate);
-  const tokens = stages.flatMap((one) => one.turns).reduce((sum, turn) => sum + (turn.prompt_tokens ?? 0) + (turn.completion_tokens ?? 0), 0);
+  const tokens = stages.flatMap((one) => one.turns).reduce((sum, turn) => sum + tokensOf(turn)[0] + tokensOf(turn)[1], 0);
   const show = `cortexdsl show ${quoted(experiment.root)} --question ${quoted(debate.question)} --cell ${quoted(debate.cell)} --replicate ${debate.replicate}`;
   return (
     <section class="cell" aria-label={debate.cell}>

@@ -88,6 +88,34 @@ function Placebos({ debate, turn }: { debate: Debate; turn: Turn }) {
   );
 }
 
+/** What an agent asked of tools before it answered, and what it was told. */
+function Requests({ source, debate, question, turn, words }: { source: Source; debate: Debate; question: number; turn: Turn; words: string[] }) {
+  return (
+    <>
+      {turn.requests.map((request) => (
+        <div class="request">
+          {request.text.trim() !== "" && <Text words={words}>{request.text}</Text>}
+          {request.uses.map((use) => (
+            <div class={use.error === null ? "use" : "use failed"}>
+              <p class="faint">{use.error === null ? "used" : "could not use"} <Word most={40}>{use.tool}</Word></p>
+              <Text what="argument">{use.argument}</Text>
+              <Text what="result">{use.error ?? use.result}</Text>
+            </div>
+          ))}
+          <Prompt source={source} debate={debate} question={question} call={request.call} name="the call in which it asked for this" />
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** The tokens of a turn in and out, with those of its requests for tools. */
+export function tokensOf(turn: Turn): [number, number] {
+  const calls = [turn, ...turn.requests];
+  const sum = (of: (call: { prompt_tokens: number | null; completion_tokens: number | null }) => number | null) => calls.reduce((total, call) => total + (of(call) ?? 0), 0);
+  return [sum((call) => call.prompt_tokens), sum((call) => call.completion_tokens)];
+}
+
 function Prompt({ source, debate, question, call: key, name = "its prompt" }: { source: Source; debate: Debate; question: number; call: string; name?: string }) {
   const [call, hold] = useState<Call | null | undefined>(undefined);
   const [error, fail] = useState("");
@@ -133,7 +161,8 @@ export function Said({ source, debate, stage, question, turn, colour, words, isC
 }) {
   const [inside, reply] = reasoningIn(turn.text);
   const reasoning = turn.reasoning || inside;
-  const tokens = (turn.prompt_tokens ?? 0) + (turn.completion_tokens ?? 0);
+  const [tokensIn, tokensOut] = tokensOf(turn);
+  const tokens = tokensIn + tokensOut;
   const isFailed = turn.text === "" && turn.unparsed !== null;
   return (
     <article class={`turn ${isChosen ? "chosen" : ""}`} id={spot(debate, stage, turn.turn)} tabIndex={-1}>
@@ -141,13 +170,14 @@ export function Said({ source, debate, stage, question, turn, colour, words, isC
         <h4><Word most={30}>{turn.speaker}</Word>{turn.model !== null && <span class="faint"> with <Word most={40}>{turn.model}</Word></span>}{turn.about !== null && <span class="faint"> about <Word most={30}>{turn.about}</Word></span>}</h4>
         {turn.reads === "answer" ? <Answer answer={turn.answer} worth={turn.worth} colour={colour} /> : <span class="reads">{turn.reads}{turn.answer !== null && turn.reads !== "summary" && turn.reads !== "comment" && <>: <Word most={40}>{turn.answer}</Word></>}</span>}
         <Confidence turn={turn} />
-        {tokens > 0 && <span class="tokens faint" title={`${count(turn.prompt_tokens ?? 0)} tokens in, ${count(turn.completion_tokens ?? 0)} out`}>{count(tokens)} tok</span>}
+        {tokens > 0 && <span class="tokens faint" title={`${count(tokensIn)} tokens in, ${count(tokensOut)} out`}>{count(tokens)} tok</span>}
       </header>
       <Heard debate={debate} turn={turn} />
       <Placebos debate={debate} turn={turn} />
       {turn.unparsed !== null && <p class="fault">{isFailed ? "the call brought no words" : "unreadable"}: <Word most={300}>{turn.unparsed}</Word></p>}
       {turn.ended === "length" && <p class="fault">cut at its length limit</p>}
       {turn.measured?.unmeasured && <p class="fault">its confidence could not be measured: <Word most={300}>{turn.measured.unmeasured}</Word></p>}
+      <Requests source={source} debate={debate} question={question} turn={turn} words={words} />
       {reasoning && <details class="fold"><summary>its reasoning ({count(reasoning.length)} characters)</summary><Text words={words} what="reasoning">{reasoning}</Text></details>}
       {reply !== "" && <Text words={words}>{reply}</Text>}
       <Beside source={source} debate={debate} question={question} turn={turn} />

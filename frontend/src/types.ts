@@ -62,8 +62,13 @@ export type Turn = {
   confidence_stated: number | null; confidence: number | null;
   prompt_tokens: number | null; completion_tokens: number | null; call: string; worth: number | null;
   reasoning?: string | null; ended: string | null; measured: Measured | null;
-  placebos: Placebo[]; model: string | null;
+  placebos: Placebo[]; requests: ToolRequest[]; model: string | null;
 };
+/** A reply that asked for tools before the answer, and each use of one: its result, or why there is none. */
+export type ToolRequest = {
+  call: string; text: string; uses: ToolUse[]; prompt_tokens: number | null; completion_tokens: number | null;
+};
+export type ToolUse = { tool: string; argument: string; result: string; error: string | null; call: string };
 /** What the prompt of a turn showed in place of the words of another turn. */
 export type Placebo = {
   turn: number; kind: string; text: string; answer: string | null; confidence: number | null; call: string; question: string;

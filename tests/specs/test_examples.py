@@ -19,8 +19,8 @@ from tests.workflow.bench import Bench
 from tests.workflow.forks import FIGURES
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS_PROGRAMS = "programs"  # needs permission and a sandbox: test_programs.py
-EXAMPLES = [path.stem for path in tracked("specs/examples", "[!_]*.yaml") if path.stem != RUNS_PROGRAMS]
+RUN_PROGRAMS = ("programs", "tool-use")  # need permission and a sandbox: test_programs.py, test_tool_use.py
+EXAMPLES = [path.stem for path in tracked("specs/examples", "[!_]*.yaml") if path.stem not in RUN_PROGRAMS]
 
 
 @pytest.fixture(scope="session")
