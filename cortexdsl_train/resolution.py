@@ -6,14 +6,12 @@ No question that the experiment asks is learned from, and none of validation is 
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from cortexdsl.core import Agent, Dataset, Method, Model, Question
+from cortexdsl.core import Agent, Dataset, Method, Model
 from cortexdsl.engine.methods import with_all_models
 from cortexdsl.engine.trajectories import role_turns, turn_sequence
 from cortexdsl.errors import DataError, InputError, Problem, SpecError, nearest
@@ -27,6 +25,7 @@ from cortexdsl.plan.models import tools_of
 from cortexdsl.plan.shards import cut, read_previous_shards, shard_size
 from cortexdsl.plan.training import Phase, ResolvedTrainings, Training, TrainingQuestions
 from cortexdsl.tasks.load import load
+from cortexdsl.tasks.overlap import KnownQuestions
 from cortexdsl.tasks.registry import entry_named
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
@@ -57,7 +56,7 @@ def learned_from(dataset: Dataset, size: int, validation: int, asked: Iterable[T
     DataError
         The dataset cannot be read, or too few are left.
     """
-    asked_before = _Met(question for task in asked for question in task.questions)
+    asked_before = KnownQuestions(question for task in asked for question in task.questions)
     wanted = size + validation
     is_generated = dataset.name is not None and entry_named(dataset.name).generated
     drawn = len(asked_before.words) + wanted
@@ -65,7 +64,7 @@ def learned_from(dataset: Dataset, size: int, validation: int, asked: Iterable[T
         pool = load(replace(dataset, size=drawn * 2**draw if is_generated else None, ids=()))
         free = [item for item in pool.items if not asked_before.holds(item.question)]
         learned = free[:size]
-        apart = _Met(item.question for item in learned)
+        apart = KnownQuestions(item.question for item in learned)
         kept = [item for item in free[size:] if not apart.holds(item.question)][:validation]
         if len(learned) + len(kept) == wanted:
             task = replace(pool, items=(*learned, *kept))
@@ -76,29 +75,6 @@ def learned_from(dataset: Dataset, size: int, validation: int, asked: Iterable[T
         "    ask for fewer, name another split, path or seed, or give the experiment's dataset a smaller size",
         word="questions",
     )
-
-
-class _Met:
-    """Texts and clusters of a set of questions, to recognise questions that occur again."""
-
-    def __init__(self, questions: Iterable[Question]) -> None:
-        met = list(questions)
-        self.words = {_words(question) for question in met}
-        self.clusters = {_plain(question.cluster) for question in met if question.cluster is not None}
-
-    def holds(self, question: Question) -> bool:
-        in_cluster = question.cluster is not None and _plain(question.cluster) in self.clusters
-        return in_cluster or _words(question) in self.words
-
-
-def _words(question: Question) -> str:
-    options = sorted(_plain(text) for _, text in question.options)
-    images = [image.digest for image in question.images]
-    return "\0".join([_plain(question.text), _plain(question.context), *options, *images])
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.sub(r"\W+", " ", unicodedata.normalize("NFKC", text).casefold()).split())
 
 
 GUIDED_BY = frozenset({"prompt", "target"})

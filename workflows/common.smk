@@ -33,6 +33,8 @@ from cortexdsl.plan.job_files import (
     answer_files,
     debate_files,
     debate_inputs,
+    fit_files,
+    fit_inputs,
     judgement_files,
     kept_tables,
     look_inputs,
@@ -84,13 +86,14 @@ IS_WARM = (
 
 # The name of an experiment may have a folder (examples/groups), but not one that is a stage of another experiment.
 wildcard_constraints:
-    experiment=r"(?:(?!/(?:calls|debates|judgements|looks|parts|pools|train)/)[^~])+?",
+    experiment=r"(?:(?!/(?:calls|debates|judgements|fits|looks|parts|pools|train)/)[^~])+?",
     dataset=r"[^/]+",
     cell=r"[^/]+",
     source=r"[^/]+",
     shard=r"r\d+-s\d+",
     batch=r"[1-9]\d*",
     training=r"[^/]+",
+    learned=r"[A-Za-z_]\w*",
     phase=r"[1-9]\d*-[A-Za-z_]\w*",
 
 

@@ -336,8 +336,8 @@ class Deferred:
     ----------
     to : str
         The cell of the method.
-    below : float
-        The confidence that the first debate did not reach.
+    below : float or None
+        The confidence that the first debate did not reach; None if a condition decided.
     own : str or None
         The answer of the first debate.
     debate : Debate
@@ -345,6 +345,6 @@ class Deferred:
     """
 
     to: str
-    below: float
+    below: float | None
     own: str | None
     debate: Debate

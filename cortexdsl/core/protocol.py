@@ -341,16 +341,19 @@ class Defer:
     Attributes
     ----------
     below : float
-        The question is handed on if the confidence of the debate is below this, or unknown; in (0, 1].
+        The question is handed on if the confidence of the debate is below this, or unknown; in (0, 1]. 0 with `where`.
     to : str
         The cell whose method answers then.
     method : Method
         Its method.
+    where : str
+        The condition on the finished debate under which the question is handed on; empty: `below` decides.
     """
 
     below: float
     to: str
     method: Method
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,13 @@ from cortexdsl.core import (
     SchedulePart,
     Sparse,
     Step,
+    Topology,
     Turn,
     TurnFilter,
 )
 from cortexdsl.errors import DebateError
+from cortexdsl.expressions.fitted import learned_in
+from cortexdsl.expressions.names import ExpressionPlace
 
 
 # ------------------------------------------------------------ schedule
@@ -150,6 +153,69 @@ def expressions_of(method: Method) -> Iterator[str]:
         yield from (
             shown.where for shown in (*step.shows, step.memory) if isinstance(shown, TurnFilter) and shown.where
         )
+
+
+def all_expressions(method: Method) -> Iterator[tuple[ExpressionPlace, str]]:
+    """Yield every expression of a method and of those that it hands questions on to, with its place."""
+    for stage in stages_of(method):
+        for part in schedule_parts(stage.schedule):
+            if isinstance(part, Choose):
+                yield "choice", part.weight
+            elif isinstance(part, Repeat):
+                yield from (("condition", text) for text in (part.unless, part.until) if text != NEVER)
+        for step in stage.steps.values():
+            topology = step.hears
+            while isinstance(topology, Sparse):
+                yield "weight", topology.weight
+                topology = topology.within
+            filters = (shown for shown in (*step.shows, step.memory) if isinstance(shown, TurnFilter))
+            yield from (("turn", shown.where) for shown in filters if shown.where)
+        if stage.decide.weight:
+            yield "vote", stage.decide.weight
+        if stage.defer is not None and stage.defer.where:
+            yield "condition", stage.defer.where
+
+
+def learned_of(method: Method) -> tuple[str, ...]:
+    """Return the names of the fitted functions that a method uses, in all stages, each once."""
+    names = (name for _, text in all_expressions(method) for name in learned_in(text))
+    return tuple(dict.fromkeys(names))
+
+
+def with_expressions(method: Method, change: Callable[[str], str]) -> Method:
+    """Return a method in which other expressions stand for its own, in all stages."""
+
+    def graph(topology: Topology) -> Any:
+        if not isinstance(topology, Sparse):
+            return topology
+        return replace(topology, weight=change(topology.weight), within=graph(topology.within))
+
+    def turns(shown: Any) -> Any:
+        return replace(shown, where=change(shown.where)) if isinstance(shown, TurnFilter) and shown.where else shown
+
+    def part(each: SchedulePart) -> SchedulePart:
+        if isinstance(each, Choose):
+            return replace(each, weight=change(each.weight))
+        if isinstance(each, Repeat):
+            until, unless = (text if text == NEVER else change(text) for text in (each.until, each.unless))
+            return replace(each, body=tuple(map(part, each.body)), until=until, unless=unless)
+        return each
+
+    def changed(stage: Method) -> Method:
+        steps = {
+            name: replace(step, hears=graph(step.hears), shows=tuple(map(turns, step.shows)), memory=turns(step.memory))
+            for name, step in stage.steps.items()
+        }
+        decide, defer = stage.decide, stage.defer
+        return replace(
+            stage,
+            steps=MappingProxyType(steps),
+            schedule=tuple(map(part, stage.schedule)),
+            decide=replace(decide, weight=change(decide.weight)) if decide.weight else decide,
+            defer=replace(defer, where=change(defer.where)) if defer is not None and defer.where else defer,
+        )
+
+    return each_stage(method, changed)
 
 
 # ------------------------------------------------------------ variants for one question or job

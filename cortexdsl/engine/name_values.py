@@ -193,6 +193,8 @@ def debate_values(now: Snapshot, keys: frozenset[str]) -> dict[str, float]:
     values = {"round": float(now.state.round), "n_agents": float(len(now.agents))}
     if "agreement" in keys:
         values["agreement"] = max(_support(now), default=0.0)
+    if "entropy" in keys:
+        values["entropy"] = _entropy(now)
     if "consensus" in keys:
         values["consensus"] = float(now.state.is_consensus())
     for key in keys:
@@ -237,6 +239,18 @@ def _support(now: Snapshot) -> Floats:
     answers = [turn.answer if turn else None for turn in now.last_answers]
     counts = Counter(answers)
     return np.array([0.0 if answer is None else counts[answer] / len(answers) for answer in answers])
+
+
+def _entropy(now: Snapshot) -> float:
+    """Return the entropy of the shares of equal last answers; each unreadable answer differs from all others."""
+    answers = [turn.answer if turn else None for turn in now.last_answers]
+    counts = [count for answer, count in Counter(answers).items() if answer is not None]
+    counts += [1] * answers.count(None)
+    return abs(float(-sum(count / len(answers) * np.log2(count / len(answers)) for count in counts)))
+
+
+def _length(now: Snapshot) -> Floats:
+    return np.array([float(len(turn.text.split())) if turn else 0.0 for turn in now.last_answers])
 
 
 def _stability(now: Snapshot, name: str) -> float:
@@ -321,6 +335,7 @@ _VALUES: Mapping[str, Callable[[Snapshot], Floats]] = {
     "confidence": _confidence,
     "support": _support,
     "stability": _per_agent(_stability),
+    "length": _length,
     "answer": _answer,
     "position": lambda now: np.arange(1.0, len(now.names) + 1),
     "differs": _differs,

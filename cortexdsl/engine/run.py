@@ -27,6 +27,7 @@ from cortexdsl.core import (
     Call,
     Choose,
     Debate,
+    Defer,
     Deferred,
     Measured,
     Message,
@@ -208,14 +209,19 @@ class _Run:
         return debate_confidence(measure.source, answer, last)
 
     async def _hand_on(self, answer: str | None, confidence: Measured | None) -> Deferred | None:
-        """Let the stronger method answer if the debate is not sure enough, or its confidence is unknown."""
+        """Let the other method answer if the rule's condition holds, or the debate is not sure enough."""
         rule = self.method.defer
-        if rule is None or confidence is None:
-            return None
-        if confidence.confidence is not None and confidence.confidence >= rule.below:
+        if rule is None or not await self._is_handed_on(rule, confidence):
             return None
         debate = await run_debate(rule.method, self.question, self.ports, seed=self.seed, replicate=self.replicate)
-        return Deferred(rule.to, rule.below, answer, debate)
+        return Deferred(rule.to, None if rule.where else rule.below, answer, debate)
+
+    async def _is_handed_on(self, rule: Defer, confidence: Measured | None) -> bool:
+        if rule.where:
+            now = self._snapshot(self.method_after_removal, "defer", *self._now())
+            return await condition_holds(now, rule.where)
+        known = None if confidence is None else confidence.confidence
+        return confidence is not None and (known is None or known < rule.below)
 
     # ------------------------------------------------------------ schedule
     async def _run(self, schedule: Sequence[SchedulePart], in_loop: bool = False) -> None:

@@ -23,11 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from cortexdsl.expressions.names import ANSWER, OF_STEPS, VARS
+from cortexdsl.expressions.names import ANSWER, LEARNED, OF_STEPS, VARS
 
 BEFORE = "before"
 """The function that returns an earlier value of a name."""
 MAX_LENGTH = 500
+"""The most characters of an expression that a person writes."""
+MAX_FITTED = 100_000
+"""The most characters of an expression in which fitted functions stand for their names."""
+NAMED = (VARS, LEARNED)
+"""Names that always say which of several values is meant: `vars(NAME)`."""
 MAX_NUMBER = 1e300
 
 _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
@@ -110,7 +115,7 @@ def parse(text: str) -> ParsedExpression:
     Parameters
     ----------
     text : str
-        At most 500 characters.
+        As written, or with fitted functions in it.
 
     Returns
     -------
@@ -121,8 +126,8 @@ def parse(text: str) -> ParsedExpression:
     ValueError
         It is not an expression; says what is allowed.
     """
-    if len(text) > MAX_LENGTH:
-        raise ValueError(f"the expression has {len(text)} characters; {MAX_LENGTH} are allowed")
+    if len(text) > MAX_FITTED:
+        raise ValueError(f"the expression has {len(text)} characters; {MAX_FITTED} are allowed")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
         keys: set[str] = set()
@@ -138,8 +143,8 @@ def _check(node: ast.expr, keys: set[str]) -> None:
         case ast.Constant(value=value) if isinstance(value, int | float) and not isinstance(value, bool):
             if not abs(value) < MAX_NUMBER:
                 raise ValueError("a number in the expression is too large")
-        case ast.Name(id=name) if name == VARS:
-            raise ValueError("vars says which number: vars(NAME)")
+        case ast.Name(id=name) if name in NAMED:
+            raise ValueError(f"{name} says which number: {name}(NAME)")
         case ast.Name(id=name):
             keys.add(name)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not(), operand=operand):
@@ -163,9 +168,9 @@ def _check(node: ast.expr, keys: set[str]) -> None:
             if not arguments or not all(isinstance(argument, ast.Name) for argument in arguments):
                 raise ValueError(f"{name}() takes the names of steps")
             keys.add(_key(node))
-        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name == VARS:
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in NAMED:
             if len(arguments) != 1 or not isinstance(arguments[0], ast.Name):
-                raise ValueError("vars() takes the name of one number: vars(NAME)")
+                raise ValueError(f"{name}() takes the name of one number: {name}(NAME)")
             keys.add(_key(node))
         case ast.Call(func=ast.Name(id="before"), args=arguments, keywords=[]):
             inner: set[str] = set()
@@ -176,7 +181,7 @@ def _check(node: ast.expr, keys: set[str]) -> None:
                     "before() takes one name; write before(x) for each name, such as mean(before(support))"
                 )
             keys.add(_key(node))
-        case ast.Call(func=ast.Name(id=name)) if name not in (*FUNCTIONS, BEFORE, VARS):
+        case ast.Call(func=ast.Name(id=name)) if name not in (*FUNCTIONS, BEFORE, *NAMED):
             of_steps = f"; of one step are {', '.join(f'{each}(STEP)' for each in OF_STEPS)}"
             raise ValueError(f"there is no function {name}; there are {', '.join(FUNCTIONS)}, {BEFORE}{of_steps}")
         case _:
@@ -219,7 +224,7 @@ def _value_names(node: ast.AST) -> Iterator[ast.Name]:
         case ast.Name():
             yield node
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            for argument in () if name in OF_STEPS or name == VARS else arguments:
+            for argument in () if name in OF_STEPS or name in NAMED else arguments:
                 yield from _value_names(argument)
         case _:
             for part in ast.iter_child_nodes(node):
@@ -270,7 +275,7 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
             parts = [_evaluate(part, values) for part in (left, *others)]
             truths = [_COMPARISONS[type(op)](one, other) for op, one, other in zip(ops, parts, parts[1:], strict=False)]
             return _as_number(reduce(np.logical_and, truths))
-        case ast.Call(func=ast.Name(id=name)) if name in OF_STEPS or name in (BEFORE, VARS):
+        case ast.Call(func=ast.Name(id=name)) if name in OF_STEPS or name in (BEFORE, *NAMED):
             return values[_key(node)]
         case ast.Call(func=ast.Name(id=name), args=arguments):
             computed = [_evaluate(argument, values) for argument in arguments]

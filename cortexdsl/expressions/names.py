@@ -27,6 +27,7 @@ OF_AGENT: Mapping[str, str] = {
     "chosen": "the share of the latest choices that named it. Only choices in which it was a candidate count; "
     "1 if there are none",
     "vars": "a number that the spec gives it: vars(NAME)",
+    "length": "the number of words of its last answer",
     "position": "its position among the agents that debate now, from 1 to n_agents",
     "random": "a random number in [0, 1), drawn again each time that the expression is computed",
 }
@@ -43,6 +44,7 @@ OF_DEBATE: Mapping[str, str] = {
     "n_agents": "how many agents debate now",
     "agreement": "the largest share of the debaters whose last answers are readable and equal",
     "consensus": "whether all debaters' last answers are readable and equal",
+    "entropy": "the entropy of the shares of equal last answers, in bits: 0 if all agree",
     "approved": 'whether each verdict of the last step with verdicts was "agree"',
 }
 OF_ANSWER: Mapping[str, str] = {
@@ -73,9 +75,12 @@ OF_STEPS: Mapping[str, Reads] = {
 VARS = "vars"
 """The name of the numbers that the spec gives agents; it always says which: `vars(trust)`."""
 
+LEARNED = "learned"
+"""The name of fitted values; it always says which: `learned(trust)`. A job puts the fitted expression in its place."""
+
 FROM_ANSWERS = frozenset({
     "reliability", "confidence", "support", "stability", "similarity", "intimacy", "differs", "belief",
-    "agreement", "consensus", "answer",
+    "agreement", "consensus", "answer", "length", "entropy",
 })  # fmt: skip
 """The names that have a value only after a debater has answered."""
 
@@ -109,8 +114,8 @@ SHARES = frozenset({
 })  # fmt: skip
 """The names whose values may be exactly 0 (also if nothing was stated or readable) and exactly 1."""
 
-COUNTS = frozenset({"participation", "self_orientation"})
-"""The names whose values may be exactly 0: they count what happened."""
+COUNTS = frozenset({"participation", "self_orientation", "length", "entropy"})
+"""The names whose values may be exactly 0 and have no upper end at 1."""
 
 _AGENTS = 4
 

@@ -59,6 +59,7 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
     "--dataset": {"required": True, "help": "label of the dataset"},
     "--cell": {"required": True, "help": "the cell, as in file names: sparse~keep=median"},
     "--training": {"required": True, "help": "the entry of train"},
+    "--learned": {"required": True, "help": "the entry of learned"},
     "--phase": {"required": True, "help": "its phase: 1-critic"},
     "--shard": {"required": True, "help": "replicate and shard: r1-s01"},
     "--out": {"required": True, "type": Path, "help": "the file to write"},

@@ -57,6 +57,7 @@ from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.programs import check_sandbox
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
+from cortexdsl.plan.persistence.fits import with_fits
 from cortexdsl.plan.persistence.recording import declare, record_files
 from cortexdsl.plan.training import serve_adapters, with_trained
 from cortexdsl.records import Header, Record, read_debates, write_debates
@@ -272,8 +273,8 @@ def shard_work(plan: Plan, dataset: str, slug: str, label: str) -> ShardWork:
         header=Header(plan.experiment, dataset, cell.name, shard.replicate),
         task=plan.task(dataset),
         questions=plan.questions(dataset, shard),
-        cell=replace(cell, steps=tuple(replace(s, method=with_trained(s.method)) for s in cell.steps)),
-        method=with_trained(cell.debate),
+        cell=replace(cell, steps=tuple(replace(s, method=with_fits(plan, with_trained(s.method))) for s in cell.steps)),
+        method=with_fits(plan, with_trained(cell.debate)),
         prepared=_prepared(plan, cell, dataset),
         seed=plan.seed,
         budgets=_budgets(plan, cell, dataset, label),

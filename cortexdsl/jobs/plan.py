@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 def write_declaration(plan: Plan) -> None:
     """Write what a plan declares into the ledger, and keep how its questions are divided into shards."""
     declare(plan.layout, declaration_of(plan))
-    trainings = {training.name: training.shards for training in plan.trainings}
-    write_cut(Path(plan.layout.cut), plan.shards, trainings)
+    write_cut(Path(plan.layout.cut), plan.shards, plan.further_shards)
     record_files(plan.layout, [plan.layout.declared, plan.layout.cut])
 
 

@@ -19,6 +19,7 @@ from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.programs import with_programs
+from cortexdsl.plan.persistence.fits import with_fits
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.symlinks import opened_results
@@ -88,7 +89,7 @@ def _check_speakers(plan: Plan, slug: str, records: Sequence[Record]) -> None:
 
 def _again(plan: Plan, dataset: str, slug: str, record: Record) -> Record:
     task = plan.task(dataset)
-    method = plan.cell(slug).debate
+    method = with_fits(plan, plan.cell(slug).debate)
     reader = task.reader(task.item(record.debate.question_id).question, names_in(method))
     debate = reread_debate(record.debate, method, reader, seed=plan.seed, replicate=record.header.replicate)
     return replace(record, debate=debate)

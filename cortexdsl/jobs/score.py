@@ -27,6 +27,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.layout import PARTS
 from cortexdsl.plan.parts import JUDGED
+from cortexdsl.plan.persistence.fits import with_fits
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_debates
@@ -67,7 +68,10 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
         planned = len(plan.question_ids(batches_of(plan, slug))[dataset])
         rows = [{**row, ASKED_COLUMN: planned} for row in rows]
     write_scores(part("scores"), rows)
-    write_rows(part("rounds"), round_rows(records, grade, clusters, decided_by(plan.cell(slug).debate, plan.seed)))
+    write_rows(
+        part("rounds"),
+        round_rows(records, grade, clusters, decided_by(with_fits(plan, plan.cell(slug).debate), plan.seed)),
+    )
     write_rows(part("answers"), answer_rows(records, grade))
     for table, frame in debate_tables(records, grade).items():
         frame.to_csv(part(table), index=False)
@@ -85,7 +89,7 @@ def cell_scores(
     rows = score_rows(
         records, grade, methods={cell.name: cell.method}, also={**also, **judged}, labels=labels,
         asked=plan.named_metrics, costs=debate_costs(plan, dataset, cell, records, plan.named_metrics),
-        decided=decided_by(plan.cell(slug).debate, plan.seed),
+        decided=decided_by(with_fits(plan, plan.cell(slug).debate), plan.seed),
     )  # fmt: skip
     questions = {question.id: question for question in task.questions}
     for row, record in zip(rows, records, strict=True):
@@ -124,7 +128,7 @@ def _read_otherwise(
     plan: Plan, dataset: str, slug: str, records: Sequence[Record], reading: Literal["strict", "lenient"]
 ) -> list[Row]:
     """Score debates under one reading of their replies, strict or lenient."""
-    task, method = replace(plan.task(dataset), reading=reading), plan.cell(slug).debate
+    task, method = replace(plan.task(dataset), reading=reading), with_fits(plan, plan.cell(slug).debate)
     again = [
         replace(
             record,

@@ -39,6 +39,7 @@ from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.parts import JUDGED, Whatif
 from cortexdsl.plan.persistence.declaration import declaration_of
+from cortexdsl.plan.persistence.fits import with_fits
 from cortexdsl.plan.persistence.recording import declare, record_files, seal_manifest
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.plan.record import read_plan
@@ -245,7 +246,7 @@ def _rows(plan: Plan, one: Whatif) -> list[Row]:
         if plan.is_judged(dataset):
             also[JUDGED] = Judgements(Path(plan.layout.whatif_judgements(dataset, slug)))
         grade = grade_together([*whole, *(record for branch in branches for record in branch)], task.grade_all)
-        method = plan.cell(slug).debate
+        method = with_fits(plan, plan.cell(slug).debate)
         rows += whole_rows(whole, grade, clusters, also, decided_by(method, plan.seed))
         for without, branch in zip(one.without, branches, strict=True):
             decided = decided_by(without_agents(method, without), plan.seed)

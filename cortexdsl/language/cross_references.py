@@ -14,6 +14,7 @@ from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.addresses import holds_secret
 from cortexdsl.language.grammar.experiment import CellsWord, SpecText
 from cortexdsl.language.grammar.methods import parse_budget
+from cortexdsl.language.grammar.questions import DatasetText
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, Route, dotted
 
@@ -216,9 +217,13 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
     """Yield unknown methods, datasets, roles, and trainings in `train` and in models that come out of it."""
     text, datasets = spec.text, list(spec.text.datasets or ())
     for name, entry in text.train.items():
-        route: Route = ("train", name)
-        yield from spec.unknown((*route, "method"), "method", entry.method, text.methods)
-        if not entry.questions.sources and len(datasets) > 1:
+        yield from spec.unknown(("train", name, "method"), "method", entry.method, text.methods)
+    drawing: list[tuple[Route, DatasetText]] = [
+        (("train", name), entry.questions) for name, entry in text.train.items()
+    ]
+    drawing += [(("learned", name), entry.questions) for name, entry in text.learned.items()]
+    for route, questions in drawing:
+        if not questions.sources and len(datasets) > 1:
             remedy = f"write name: {datasets[0]}, or another of {', '.join(datasets)}"
             yield spec.problem((*route, "questions"), "the spec has several datasets", remedy)
     for name, model in text.models.items():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from cortexdsl.core import Cell, KnowledgeSource
+from cortexdsl.core import EMPTY, Cell, KnowledgeSource
 from cortexdsl.errors import Problem
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
 from cortexdsl.language.spec import Spec
@@ -14,9 +14,11 @@ from cortexdsl.templates.templates import Templates
 
 
 def merge_cells(
-    spec: Spec, arms: Sequence[ResolvedCell], templates: Templates
+    spec: Spec, arms: Sequence[ResolvedCell], templates: Templates, fits: Mapping[str, str] = EMPTY
 ) -> tuple[tuple[Cell, ...], tuple[Problem, ...]]:
     """Merge arms with equal digests into one cell, named after the first of them; the others are its aliases.
+
+    `fits` are the digests of the fitted functions of the spec.
 
     Returns
     -------
@@ -36,7 +38,7 @@ def merge_cells(
             continue
         budget = digests[arm.match.cell] if arm.match else None
         own = cell_digest(
-            arm.debate, spec.text.seed, templates.digest, arm.match, budget, arm.steps, knowledge, spec.models
+            arm.debate, spec.text.seed, templates.digest, arm.match, budget, arm.steps, knowledge, spec.models, fits
         )
         digests[arm.name] = own
         if own in cells:

@@ -78,11 +78,11 @@ class LoadedTasks(Mapping[str, Task]):
 
 
 def write_compiled(plan: Plan) -> None:
-    """Write the compiled plan of an experiment, atomically; one that trains models has none.
+    """Write the compiled plan of an experiment, atomically; one that trains models or fits functions has none.
 
     Its questions to learn from are those that the experiment does not ask, so only the compiler can choose them.
     """
-    if plan.trainings:
+    if plan.trainings or plan.learned:
         Path(plan.layout.compiled).unlink(missing_ok=True)
         return
     record = {"schema_version": SCHEMA_VERSION, **_CODEC.write(plan)}
@@ -129,7 +129,7 @@ def check_cell(plan: Plan, cell: Cell) -> None:
     budget = plan.budget_of(cell)
     own = cell_digest(
         cell.debate, plan.seed, plan.templates.digest, cell.match, budget.digest if budget else None, cell.steps,
-        plan.knowledge, plan.models,
+        plan.knowledge, plan.models, plan.fit_digests,
     )  # fmt: skip
     if own != cell.digest:
         raise InputError(f"{plan.spec_path} has changed since the workflow started: {cell.name}\n    {CHANGED_REMEDY}")

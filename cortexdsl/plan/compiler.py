@@ -25,6 +25,7 @@ from cortexdsl.plan.analysis import (
 from cortexdsl.plan.cells import knowledge_of, merge_cells
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, selected_experiments, spec_path
+from cortexdsl.plan.learned import Learned, resolve_learned
 from cortexdsl.plan.models import check_costs, check_providers, missing_modules, pin_spec_weights, pin_weights
 from cortexdsl.plan.parts import Whatif, dataset_facts
 from cortexdsl.plan.permissions import permissions_of
@@ -145,7 +146,9 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
     trained = resolve_trainings(spec, resolved, tasks, templates, layout)
     problems, data_problems = list(trained.problems), [*data_problems, *trained.lost]
     spec = trained.spec
-    cells, more = merge_cells(spec, trained.arms, templates)
+    fitted = resolve_learned(spec, trained.arms, tasks, templates, layout)
+    problems, data_problems = [*problems, *fitted.problems], [*data_problems, *fitted.lost]
+    cells, more = merge_cells(spec, trained.arms, templates, fitted.digests)
     problems += more
     problems += unanswerable_claims(spec, cells)
     families, more = resolve_families(spec, cells)
@@ -159,7 +162,8 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
         raise SpecError(problems)
     plan = None
     if not data_problems:
-        plan = _plan(spec, path, layout, experiment, cells, tasks, families, whatifs, trained.trainings, templates)
+        parts = cells, tasks, families, whatifs, trained.trainings, fitted.learned
+        plan = _plan(spec, path, layout, experiment, *parts, templates)
     return Compilation(
         spec,
         plan,
@@ -223,6 +227,7 @@ def _plan(
     families: tuple[Family, ...],
     whatifs: tuple[Whatif, ...],
     trainings: tuple[Training, ...],
+    learned: tuple[Learned, ...],
     templates: Templates,
 ) -> Plan:
     text = spec.text
@@ -252,9 +257,10 @@ def _plan(
         stopping=stopping,
         whatifs=whatifs,
         trainings=trainings,
+        learned=learned,
         permissions=permissions_of(
             spec,
-            [*tasks.values(), *(training.task for training in trainings)],
+            [*tasks.values(), *(training.task for training in trainings), *(each.task for each in learned)],
             dict.fromkeys(cell.debate.similarity for cell in cells),
             templates,
         ),

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from cortexdsl.core import (
+    EMPTY,
     TOOLS_PROMPT,
     Ablation,
     Agent,
@@ -47,7 +48,14 @@ from cortexdsl.core import (
     StoppingRule,
     TurnFilter,
 )  # fmt: skip
-from cortexdsl.engine.methods import expressions_of, pool_sources, principal_roles, scheduled_choices, stages_of
+from cortexdsl.engine.methods import (
+    expressions_of,
+    learned_of,
+    pool_sources,
+    principal_roles,
+    scheduled_choices,
+    stages_of,
+)
 from cortexdsl.expressions.evaluation import parse
 from cortexdsl.expressions.spellings import as_recorded
 from cortexdsl.plan.models import tool_sources
@@ -95,7 +103,7 @@ COVERED: Mapping[type, Coverage] = {
     Choose: Coverage("Choose", "role source weight keep", later="order", expressions="weight"),
     DebateConfidence: Coverage("DebateConfidence", "source", former={"verifier": None, "prompt": ""}),
     Decide: Coverage("Decide", "rule role fallback=tie", later="weight otherwise share", expressions="weight"),
-    Defer: Coverage("Defer", "below to method"),
+    Defer: Coverage("Defer", "below to method", later="where", expressions="where"),
     Edges: Coverage("Edges", "pairs"),
     Everyone: Coverage("Everyone"),
     Family: Coverage("Family", "name compare to correction"),
@@ -224,6 +232,7 @@ def cell_digest(
     steps: Sequence[GrowthStep],
     knowledge: Mapping[str, KnowledgeSource],
     models: Mapping[str, Model],
+    fits: Mapping[str, str] = EMPTY,
 ) -> str:
     """Return the digest of a cell: it changes if and only if something changes that can change the cell's records.
 
@@ -237,11 +246,15 @@ def cell_digest(
     knowledge : mapping of name to KnowledgeSource
     models : mapping of name to Model
         Entries of the spec: a similarity may name one.
+    fits : mapping of name to str
+        The digests of the fitted functions of the spec.
     """
+    learned = [fits.get(name, "") for name in learned_of(method)]
     pools = [asdict(knowledge[name]) for name in sources_of(method) if name in knowledge]
     compared = [models.get(stage.similarity) for stage in stages_of(method)] if method.defer else []
     similarity = models.get(method.similarity)
-    return method_digest(method, seed, prompt_digest, match, budget, pools, similarity, *steps, *compared)
+    more = *compared, *([learned] if learned else [])
+    return method_digest(method, seed, prompt_digest, match, budget, pools, similarity, *steps, *more)
 
 
 def sources_of(method: Method) -> tuple[str, ...]:

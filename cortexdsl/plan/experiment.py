@@ -23,11 +23,12 @@ from cortexdsl.core import (
     of_step,
 )
 from cortexdsl.core.metrics import TOOL_METRICS
-from cortexdsl.engine.methods import pool_sources, stages_of
+from cortexdsl.engine.methods import learned_of, pool_sources, stages_of
 from cortexdsl.errors import InputError
 from cortexdsl.models.known_models import parameters_per_token
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.learned import Learned
 from cortexdsl.plan.models import tool_sources
 from cortexdsl.plan.parts import DatasetFacts, Judging, Permission, Whatif
 from cortexdsl.plan.shards import Shard, find, first_questions, last_batch
@@ -81,6 +82,8 @@ class Plan:
         Counterfactuals of the spec.
     trainings : tuple of Training
         Models that learn from debates.
+    learned : tuple of Learned
+        Functions that are fitted on debates about other questions.
     permissions : tuple of Permission
         What it does beyond asking models of known providers.
     facts : mapping of dataset label to DatasetFacts
@@ -112,6 +115,7 @@ class Plan:
     stopping: StoppingRule | None = None
     whatifs: tuple[Whatif, ...] = ()
     trainings: tuple[Training, ...] = ()
+    learned: tuple[Learned, ...] = ()
     permissions: tuple[Permission, ...] = ()
     facts: Mapping[str, DatasetFacts] = field(default_factory=dict)
     spec_files: tuple[str, ...] = ()
@@ -149,13 +153,35 @@ class Plan:
         return _look_up(self._by_name, name, f"{self.spec_path}: there is no cell")
 
     def task(self, dataset: str) -> Task:
-        """Return the task of a dataset's label."""
-        return _look_up(self.tasks, dataset, f"{self.spec_path}: there is no dataset")
+        """Return the task of a dataset's label, or of the questions that a function is fitted on."""
+        fitted = {each.label: each.task for each in self.learned}
+        return fitted.get(dataset) or _look_up(self.tasks, dataset, f"{self.spec_path}: there is no dataset")
+
+    def shards_of(self, dataset: str) -> tuple[Shard, ...]:
+        """Return the shards of a dataset's label, or of the questions that a function is fitted on."""
+        fitted = {each.label: each.shards for each in self.learned}
+        return fitted.get(dataset) or self.shards[dataset]
+
+    @property
+    def further_shards(self) -> dict[str, tuple[Shard, ...]]:
+        """The shards of questions that are not asked: of trainings, and of those that functions are fitted on."""
+        trained = {training.name: training.shards for training in self.trainings}
+        return trained | {each.label: each.shards for each in self.learned}
+
+    def fitted(self, name: str) -> Learned:
+        """Return a fitted function by its name."""
+        by_name = {each.name: each for each in self.learned}
+        return _look_up(by_name, name, f"{self.spec_path}: there is no fitted function")
+
+    @property
+    def fit_digests(self) -> dict[str, str]:
+        """The digest of each fitted function."""
+        return {each.name: each.digest for each in self.learned}
 
     def shard(self, dataset: str, label: str) -> Shard:
         """Return a shard by its label."""
         self.task(dataset)
-        shard = find(self.shards[dataset], label)
+        shard = find(self.shards_of(dataset), label)
         if shard is None:
             raise InputError(f"{self.spec_path}: dataset {dataset} has no shard {label!r}")
         return shard
@@ -236,7 +262,7 @@ class Plan:
         prices = {name: model.price for name, model in self.models.items()}
         words = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, self.reply_tokens
         phases = [phase.trained_digest for training in self.trainings for phase in training.phases]
-        more = *self.stopping_rules, *([phases] if phases else [])
+        more = *self.stopping_rules, *([phases] if phases else []), *([self.fit_digests] if self.learned else [])
         return digest(self.seed, self.replicates, cells, self.question_digests, words, self.judging, *more)
 
     @cached_property
@@ -251,7 +277,12 @@ class Plan:
         budget_meaning = self._meaning(budget) if budget else None
         similarity = self.models.get(cell.debate.similarity)
         own = method_digest(cell.debate, 0, self.templates.digest, cell.match)
-        return digest(own, pools, similarity, budget_meaning)
+        fits = [
+            (name, fit.predicts, fit.features, fit.by, self._meaning(self.cell_named(fit.cell)))
+            for name in learned_of(cell.debate)
+            for fit in [self.fitted(name)]
+        ]
+        return digest(own, pools, similarity, budget_meaning, *([fits] if fits else []))
 
     @property
     def stopping_rules(self) -> tuple[StoppingRule, ...]:

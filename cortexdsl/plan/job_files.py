@@ -8,7 +8,7 @@ from pathlib import Path
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import Cell, Method
-from cortexdsl.engine.methods import pool_sources
+from cortexdsl.engine.methods import learned_of, pool_sources
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.models import tool_files
 from cortexdsl.plan.record import PlanRecord
@@ -21,7 +21,20 @@ def debate_inputs(plan: Plan, dataset: str, cell: str, shard: str) -> list[str]:
     budget = plan.budget_of(own)
     debates = [plan.layout.debates(dataset, budget.slug, shard)] if budget else []
     tools = tool_files(own.debate, plan.knowledge, Path(plan.spec_path).parent)
-    return [*_data_files(plan, dataset), *debates, *pool_files(plan, dataset, own), *tools, *_trained(plan, own.debate)]
+    fits = map(plan.layout.fit, learned_of(own.debate))
+    read = *debates, *pool_files(plan, dataset, own), *tools, *_trained(plan, own.debate), *fits
+    return [*_data_files(plan, dataset), *read]
+
+
+def fit_inputs(plan: Plan, name: str) -> list[str]:
+    """Files that a function is fitted on: the debates about its questions."""
+    fitted = plan.fitted(name)
+    return debate_files(plan, fitted.label, plan.cell_named(fitted.cell).slug)
+
+
+def fit_files(plan: Plan) -> list[str]:
+    """Every fitted function."""
+    return [plan.layout.fit(each.name) for each in plan.learned]
 
 
 def trajectory_inputs(plan: Plan, training: str, phase: str) -> list[str]:
@@ -69,7 +82,7 @@ def look_inputs(plan: Plan, batch: int, live: Sequence[str] | None = None) -> li
 
 def debate_files(plan: Plan, dataset: str, cell: str, batches: int | None = None) -> list[str]:
     """The debate records of one cell on one dataset: all, or those of the first batches."""
-    shards = [shard for shard in plan.shards[dataset] if batches is None or shard.number <= batches]
+    shards = [shard for shard in plan.shards_of(dataset) if batches is None or shard.number <= batches]
     return [plan.layout.debates(dataset, cell, shard.label) for shard in shards]
 
 
@@ -122,5 +135,6 @@ def answer_files(plan: Plan) -> list[str]:
 
 
 def _data_files(plan: Plan, dataset: str) -> list[str]:
-    path = plan.datasets[dataset].path
+    fitted = next((each for each in plan.learned if each.label == dataset), None)
+    path = plan.datasets[dataset].path if fitted is None else fitted.path
     return [path] if path else []

@@ -264,6 +264,10 @@ class Layout:
         """The folder of the model that a phase trains."""
         return f"{self.phase(training, phase)}/model"
 
+    def fit(self, name: str) -> str:
+        """A fitted function: an entry of `learned`."""
+        return f"{self.root}/fits/{name}.json"
+
     report = _File("report.html")
     """The report of a finished run."""
 

@@ -106,6 +106,28 @@ class TrainingRecord:
     phases: tuple[PhaseRecord, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LearnedRecord:
+    """A fitted function: what it is fitted on, and the cells that use it.
+
+    `cell` and `slug` are of the cell that debates its questions, under the `label` of a dataset of their own.
+    """
+
+    name: str
+    predicts: str = ""
+    features: tuple[str, ...] = ()
+    by: str = ""
+    cell: str = ""
+    slug: str = ""
+    dataset: str = ""
+    label: str = ""
+    questions: tuple[str, ...] = ()
+    left_out: int = 0
+    used_by: tuple[str, ...] = ()
+    digest: str = ""
+    shards: tuple[Shard, ...] = ()
+
+
 @dataclass(frozen=True)
 class PlanRecord:
     """A plan; one without an experiment is that of a folder without plan.json, and is false.
@@ -133,6 +155,7 @@ class PlanRecord:
     limits: Limits = field(default_factory=Limits)
     stopping: StoppingRule | None = None
     trainings: tuple[TrainingRecord, ...] = ()
+    learned: tuple[LearnedRecord, ...] = ()
     estimate: Mapping[str, Any] = field(default_factory=dict)
     layout: Layout = field(default=Layout(""), compare=False)
 
@@ -186,10 +209,14 @@ def _shard(record: Any) -> Shard:
         raise FieldError("is not a shard") from error
 
 
+_AT_TIMES = ("given", "layout", "learned")
+"""Fields that the file has only if they have another value than their default."""
+
+
 def _always() -> Iterator[str]:
     """Yield the fields that the file has also if they have their default."""
     for kind in (DatasetRecord, AgentRecord, CellRecord, PhaseRecord, TrainingRecord, PlanRecord, Family, Limits):
-        yield from (f"{kind.__name__}.{each.name}" for each in fields(kind) if each.name not in ("given", "layout"))
+        yield from (f"{kind.__name__}.{each.name}" for each in fields(kind) if each.name not in _AT_TIMES)
     yield "StoppingRule.rule"
 
 
@@ -198,7 +225,10 @@ CODEC = Codec(
         Shard: (lambda shard: asdict(shard) | {"label": shard.label}, _shard),
         float: (lambda value: value, lambda value: value),  # whole numbers stay whole
     },
-    keys={"CellRecord.name": "cell", "TrainingRecord.name": "training", "PhaseRecord.label": "phase"},
+    keys={
+        "CellRecord.name": "cell", "TrainingRecord.name": "training", "PhaseRecord.label": "phase",
+        "LearnedRecord.name": "learned", "LearnedRecord.features": "from",
+    },
     always=[*_always()],
 )
 

@@ -131,7 +131,9 @@ def _stage(debate: Debate, width: int, prompts: Prompts | None) -> Iterator[str]
     if debate.confidence is not None:
         yield f"confidence of the debate: {_sureness(debate.confidence)}"
     if debate.deferred is not None:
-        yield f"not sure enough (below {debate.deferred.below:g}): handed on to {_word(debate.deferred.to)}"
+        rule = debate.deferred
+        why = "its condition held" if rule.below is None else f"not sure enough (below {rule.below:g})"
+        yield f"{why}: handed on to {_word(rule.to)}"
 
 
 def _request(request: ToolRequest) -> Iterator[str]:

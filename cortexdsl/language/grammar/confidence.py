@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.core import PlaceboKind
 from cortexdsl.language.grammar.entries import Name, OneOf, Share, StrictEntry, Text, Variable, Whole, invalid
+from cortexdsl.language.grammar.expressions import expression
 
 SAMPLES = 5
 """Number of further replies for `consistency` without a number."""
@@ -57,7 +58,10 @@ DebateConfidenceText: TypeAlias = Annotated[
 
 
 class DeferText(StrictEntry):
-    """`{below: 0.7, to: METHOD}`: hand the question on if the debate is less sure than 0.7."""
+    """`{below: 0.7, to: METHOD}`: hand the question on if the debate is less sure than 0.7.
+
+    `{where: CONDITION, to: METHOD}`: hand it on if the condition holds at the end of the debate.
+    """
 
     example: ClassVar[str] = "{below: 0.7, to: METHOD}"
     hints: ClassVar[Mapping[str, str]] = {
@@ -65,10 +69,18 @@ class DeferText(StrictEntry):
         **dict.fromkeys(("method", "then", "else"), "write to: and the method that answers instead"),
     }
 
-    below: Annotated[Share, Field(gt=0)]
+    below: Annotated[Share, Field(gt=0)] | None = None
     """The question is handed on if the confidence of the debate is below this number, or unknown."""
+    where: Annotated[Text, AfterValidator(expression("condition"))] | None = None
+    """The question is handed on if this condition on the finished debate holds."""
     to: Text
     """The method that answers instead: its name, or METHOD[SETTING=VALUE]."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.below is None) == (self.where is None):
+            raise invalid("one rule says which questions are handed on", "write below: or where:")
+        return self
 
 
 PlaceboText: TypeAlias = Annotated[

@@ -25,6 +25,7 @@ from cortexdsl.language.grammar.entries import (
     Whole,
     invalid,
 )
+from cortexdsl.language.grammar.learned import LearnedText
 from cortexdsl.language.grammar.methods import GridText, MethodText
 from cortexdsl.language.grammar.protocol import ProtocolText
 from cortexdsl.language.grammar.questions import AskedDataset, KnowledgeEntry
@@ -203,6 +204,8 @@ class SpecText(StrictEntry):
     word agent alone each agent in turn. edge, round and step work alike."""
     train: dict[Name, TrainText] = Field(default_factory=dict)
     """Trainings from debates, by name. A model with trained: NAME uses the result."""
+    learned: dict[Variable, LearnedText] = Field(default_factory=dict)
+    """Functions that are fitted on debates about other questions, by name. Expressions use one as learned(NAME)."""
     limits: LimitsEntry = Limits()
     """What the experiment may spend."""
     protocols: dict[Name, ProtocolText] = Field(default_factory=dict)

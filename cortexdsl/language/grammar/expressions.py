@@ -10,8 +10,16 @@ import numpy as np
 from pydantic import AfterValidator
 
 from cortexdsl.errors import nearest
-from cortexdsl.expressions.evaluation import ParsedExpression, earlier_key, evaluate, parse, side_calls, split_key
-from cortexdsl.expressions.names import COUNTS, HAVE_EARLIER, NAMES, SHARES, ExpressionPlace, sample_values
+from cortexdsl.expressions.evaluation import (
+    MAX_LENGTH,
+    ParsedExpression,
+    earlier_key,
+    evaluate,
+    parse,
+    side_calls,
+    split_key,
+)
+from cortexdsl.expressions.names import COUNTS, HAVE_EARLIER, LEARNED, NAMES, SHARES, ExpressionPlace, sample_values
 from cortexdsl.language.grammar.entries import Text, invalid
 from cortexdsl.language.grammar.old_words import expression_remedy
 
@@ -23,13 +31,14 @@ _TOO_MANY = {
 }
 
 
-_PLACES: Mapping[ExpressionPlace, str] = {
+PLACES: Mapping[ExpressionPlace, str] = {
     "weight": "a weight of edges",
     "choice": "a choice of agents",
     "condition": "a condition of the debate",
     "vote": "a vote",
     "turn": "a condition on turns",
 }
+"""What messages call the places of expressions."""
 _SLIPS: Mapping[str, str] = {
     r"=>|≥": "write >=",
     r"=<|≤": "write <=",
@@ -60,7 +69,7 @@ def _wrong_side(side: str, part: str, shape: tuple[int, ...], place: ExpressionP
     inside = part[len(side) + 1 : -1]
     if place in ("vote", "turn"):
         own = "answers, each by its own author" if place == "vote" else "one turn"
-        return f"{part} has no meaning in {_PLACES[place]}: it is of {own}", f"write {inside}"
+        return f"{part} has no meaning in {PLACES[place]}: it is of {own}", f"write {inside}"
     if side == "theirs" or not shape:
         return None
     if place == "choice":
@@ -86,11 +95,19 @@ def _check_earlier(parsed: ParsedExpression, place: ExpressionPlace) -> None:
         if earlier_key(key) is not None and name not in HAVE_EARLIER[place]:
             known = sorted(HAVE_EARLIER[place])
             having = f"names with one: {', '.join(known)}" if known else "remove it"
-            raise invalid(f"{name} has no earlier value in {_PLACES[place]}", having)
+            raise invalid(f"{name} has no earlier value in {PLACES[place]}", having)
 
 
-def expression(place: ExpressionPlace) -> Callable[[str], str]:
-    """Return a validator of expressions at a place; texts with settings are not validated before these have values."""
+def expression(place: ExpressionPlace, learned: Mapping[str, str] | None = None) -> Callable[[str], str]:
+    """Return a validator of expressions at a place; texts with settings are not validated before these have values.
+
+    Parameters
+    ----------
+    place : str
+    learned : mapping of name to str, optional
+        For each fitted function, a name whose value has its shape. Without it, a text with fitted functions is only
+        parsed, because one section of a spec does not know the others.
+    """
 
     def check(text: str) -> str:
         if "$" in text:
@@ -98,15 +115,20 @@ def expression(place: ExpressionPlace) -> Callable[[str], str]:
         known = NAMES[place]
         try:
             parsed = parse(text)
+            if len(text) > MAX_LENGTH:
+                raise ValueError(f"the expression has {len(text)} characters; {MAX_LENGTH} are allowed")
         except ValueError as error:
             raise invalid(str(error), expression_remedy(text) or slip(text) or f"names: {', '.join(known)}") from None
+        if LEARNED in parsed.names and learned is None:
+            return text
+        shapes = {f"{LEARNED}({name})": shape for name, shape in (learned or {}).items()}
         _check_earlier(parsed, place)
-        for name in sorted(parsed.names - {*NAMES[place], *HAVE_EARLIER[place]}):
+        for name in sorted(parsed.names - {*NAMES[place], *HAVE_EARLIER[place], LEARNED}):
             if any(name in names for names in NAMES.values()):
-                raise invalid(f"{name} has no value in {_PLACES[place]}", f"names: {', '.join(known)}")
+                raise invalid(f"{name} has no value in {PLACES[place]}", f"names: {', '.join(known)}")
             raise invalid(f"no factor is called {name}", expression_remedy(text) or nearest(name, known))
         samples = [sample_values(place, value) for value in (0.3, 0.9, 1.7, 3.0)]
-        samples = [{key: sample[split_key(key)[0]] for key in parsed.keys} for sample in samples]
+        samples = [{key: sample[shapes.get(key, split_key(key)[0])] for key in parsed.keys} for sample in samples]
         for side, part, shape in side_calls(parsed, samples[0]):
             if (wrong := _wrong_side(side, part, shape, place)) is not None:
                 raise invalid(*wrong)

@@ -55,7 +55,9 @@ def _bound(
     target = targets.get(name)
     if target is None:
         return debates[name]
-    return replace(debates[name], defer=Defer(rules[name].below, target, _bound(target, debates, rules, targets)))
+    rule = rules[name]
+    bound = Defer(rule.below or 0.0, target, _bound(target, debates, rules, targets), rule.where or "")
+    return replace(debates[name], defer=bound)
 
 
 def _problems(

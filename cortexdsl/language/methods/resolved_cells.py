@@ -27,6 +27,7 @@ from cortexdsl.language.methods.grid import (
     put,
     varied_trainings,
 )
+from cortexdsl.language.methods.learned import learned_problems
 from cortexdsl.language.methods.matches import growing_steps, match_of
 from cortexdsl.language.methods.resolve import resolve, resolve_placed, settings_of
 from cortexdsl.language.methods.role_assignment import MethodChoice
@@ -115,6 +116,7 @@ def resolve_cells(spec: Spec, completed: Callable[[Model], Model] = lambda model
     budgeted = {name for name, cell in resolved.items() if cell.match is not None}
     with report.problems_of():
         debates = with_defers(spec, debates, rules, budgeted, points)
+        problems += learned_problems(spec, debates, points, frozenset(budgeted))
     problems += claim_problems(spec, points, {name: debate.wordings for name, debate in debates.items()})
     matched = list(_matched(spec, resolved.values(), points, problems))
     report.refuse(problems)

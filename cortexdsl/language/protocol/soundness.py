@@ -8,7 +8,7 @@ from typing import get_args
 from cortexdsl.core import AUDIBLE, Groups, Nobody, OfRole
 from cortexdsl.errors import nearest
 from cortexdsl.expressions import evaluation
-from cortexdsl.expressions.names import OF_STEPS, VARS
+from cortexdsl.expressions.names import OF_STEPS
 from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.grammar.methods import METHOD_WORDS
 from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText, deciding_role
@@ -268,7 +268,7 @@ def _of_steps(
     text: ProtocolText, factor: str, named: Iterable[str], route: Route, problem_at: ProblemAt
 ) -> Iterator[PlacedProblem]:
     """Yield the steps in `factor(step)` that do not exist or do not read what the factor is made of."""
-    if factor == VARS:
+    if factor in evaluation.NAMED:
         return
     reading = [name for name, step in text.steps.items() if OF_STEPS.get(factor, "") in step.reads]
     for name in named:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cortexdsl.errors import CortexError
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_files import table_parts
+from cortexdsl.plan.job_files import fit_files, table_parts
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
@@ -138,6 +138,7 @@ def _all_outputs(plan: Plan) -> Iterator[str]:
     yield from (layout.look(batch) for batch in range(1, plan.batches + 1))
     yield from (layout.plan, layout.metrics, layout.effects, layout.agreement, layout.report)
     yield from (layout.pairs(one.name, phase.label) for one in plan.trainings for phase in one.phases)
+    yield from fit_files(plan)
 
 
 def _restore(plan: Plan, journal: Journal) -> None:
@@ -154,7 +155,7 @@ def _restore(plan: Plan, journal: Journal) -> None:
             os.utime(declared, ns=(modified, modified))
     if journal.is_damaged(cut.name):
         cut.unlink(missing_ok=True)
-        write_cut(cut, plan.shards, {training.name: training.shards for training in plan.trainings})
+        write_cut(cut, plan.shards, plan.further_shards)
 
 
 def restore_cut(layout: Layout) -> None:
@@ -165,4 +166,5 @@ def restore_cut(layout: Layout) -> None:
     with suppress(CortexError, OSError):
         record = read_plan(plan)
         cut.unlink(missing_ok=True)
-        write_cut(cut, record.shards, {training.name: training.shards for training in record.trainings})
+        further = {training.name: training.shards for training in record.trainings}
+        write_cut(cut, record.shards, further | {each.label: each.shards for each in record.learned})

@@ -79,6 +79,10 @@ def job_outputs(plan: Plan) -> Iterator[tuple[str, str, Callable[[], str]]]:
         for source in dict.fromkeys(Path(path).stem for cell in plan.cells for path in pool_files(plan, dataset, cell)):
             pool = layout.pool(dataset, source)
             yield f"{dataset}~pool~{source}", pool, partial(pool_digest, plan, dataset, source)
+    for fitted in {each.label: each for each in plan.learned}.values():
+        for shard in fitted.shards:
+            place = fitted.label, plan.cell_named(fitted.cell).slug, shard.label
+            yield "~".join(place), layout.debates(*place), partial(debate_digest, plan, *place)
     for training in plan.trainings:
         for phase in training.phases:
             for shard in training.shards:

@@ -27,7 +27,9 @@ WORDS = (
     "seed", "replicates", "alpha", "correction", "judge", "stopping",
     "datasets", "cells", "prompts", "families", "metrics", "claims",
 )  # fmt: skip
-BINDING = ("alpha", "correction", "replicates", "dataset", "stopping", "judge", "cell")
+LEARNED = "learned"
+"""The word of a declaration with fitted functions, which most experiments lack."""
+BINDING = ("alpha", "correction", "replicates", "dataset", "stopping", "judge", "cell", "fit")
 """First words of changes that can affect a verdict, other than changes of its claim and the seed."""
 
 
@@ -57,6 +59,22 @@ def plan_words(plan: Plan | PlanRecord) -> dict[str, Any]:
         },
         "stopping": asdict(plan.stopping) if plan.stopping else None,
         "claims": [one_line(claim) for claim in plan.hypotheses],
+        **({LEARNED: _fitted(plan)} if plan.learned else {}),
+    }
+
+
+def _fitted(plan: Plan) -> dict[str, Any]:
+    """Return what each function is fitted on: how, and which questions, by their number and digest."""
+    return {
+        each.name: {
+            "predicts": each.predicts,
+            "from": list(each.features),
+            "by": each.by,
+            "method": each.cell,
+            "questions": len(each.task.questions),
+            "questions_digest": each.task.questions_digest,
+        }
+        for each in plan.learned
     }
 
 
@@ -79,6 +97,7 @@ def _changes(before: Declaration, after: Declaration) -> Iterator[str]:
         yield from (
             f"prompt changed: {name}" for name in sorted(shared) if before["prompts"][name] != after["prompts"][name]
         )
+    yield from _named("fit", before.get(LEARNED, {}), after.get(LEARNED, {}))
     yield from _named("family", before["families"], after["families"])
     for kind in ("metric", "claim"):
         old, new = before[f"{kind}s"], after[f"{kind}s"]

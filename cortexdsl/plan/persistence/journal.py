@@ -39,7 +39,7 @@ from cortexdsl.core import EMPTY
 from cortexdsl.errors import RecordError
 from cortexdsl.models.spending import spent_so_far
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.declaration import WORDS, Declaration, changes, first_seal
+from cortexdsl.plan.persistence.declaration import LEARNED, WORDS, Declaration, changes, first_seal
 from cortexdsl.plan.persistence.file_entries import FileEntry, damage_of, is_sealed
 from cortexdsl.typed_json import Codec, text
 
@@ -333,7 +333,7 @@ def _chain(layout: Layout, lines: list[bytes]) -> tuple[tuple[LedgerEntry, ...],
 
 def _completed(declaration: Mapping[str, Any]) -> Declaration:
     """Return a declaration with every word that readers need."""
-    return {word: {"prompts": {}, **declaration}[word] for word in WORDS}
+    return {word: {"prompts": {}, **declaration}[word] for word in (*WORDS, *({LEARNED} & {*declaration}))}
 
 
 CODEC = Codec({"LedgerEntry.declaration": (dict, _completed)}, always=("FileEntry.modified",))

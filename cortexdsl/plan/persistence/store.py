@@ -8,14 +8,16 @@ from typing import Any, TypeAlias
 
 from cortexdsl.claims.parser import claims_digest
 from cortexdsl.core import EMPTY, Cell
-from cortexdsl.engine.methods import debating_agents
+from cortexdsl.engine.methods import debating_agents, learned_of
 from cortexdsl.errors import RecordError
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.parts import Learned
 from cortexdsl.plan.record import (
     AgentRecord,
     CellRecord,
     DatasetRecord,
+    LearnedRecord,
     PhaseRecord,
     PlanRecord,
     TrainingRecord,
@@ -69,6 +71,7 @@ def plan_record(
         limits=plan.limits,
         stopping=plan.stopping,
         trainings=tuple(map(_training, plan.trainings)),
+        learned=tuple(_learned(plan, fitted) for fitted in plan.learned),
         estimate=estimate.record(),
     )
 
@@ -78,6 +81,24 @@ def _dataset(task: Task) -> DatasetRecord:
     source = Path(origin.source).name if Path(origin.source).is_absolute() else origin.source
     digests = task.digest, task.questions_digest
     return DatasetRecord(task.name, task.kind, task.metric, *digests, source, origin.rows, origin.revision)
+
+
+def _learned(plan: Plan, fitted: Learned) -> LearnedRecord:
+    return LearnedRecord(
+        name=fitted.name,
+        predicts=fitted.predicts,
+        features=fitted.features,
+        by=fitted.by,
+        cell=fitted.cell,
+        slug=plan.cell_named(fitted.cell).slug,
+        dataset=fitted.task.label,
+        label=fitted.label,
+        questions=tuple(question.id for question in fitted.task.questions),
+        left_out=fitted.left_out,
+        used_by=tuple(cell.name for cell in plan.cells if fitted.name in learned_of(cell.debate)),
+        digest=fitted.digest,
+        shards=fitted.shards,
+    )
 
 
 def _training(training: Training) -> TrainingRecord:

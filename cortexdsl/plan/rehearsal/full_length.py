@@ -19,9 +19,12 @@ from cortexdsl.core import (
     Topology,
     TurnFilter,
 )
-from cortexdsl.engine.methods import principal_roles, scheduled_choices
+from cortexdsl.engine.methods import learned_of, principal_roles, scheduled_choices, with_expressions
 from cortexdsl.expressions.evaluation import parse
+from cortexdsl.expressions.fitted import with_fitted
 
+STAND_IN = "0.5"
+"""What stands for a fitted value in a rehearsal, before anything is fitted."""
 _SEATED = frozenset({"position", "n_agents"})
 """Names whose values in a rehearsed choice are those of a real one, if no agent can have left before."""
 _ALWAYS = 2.0
@@ -40,6 +43,7 @@ def full_length(method: Method) -> Method:
     as agents of equal weight stay together. A role that only decides which template an agent gets goes to the first
     candidate, so that every template is rendered.
     """
+    method = with_stand_ins(method)
     known, only_templates = known_choices(method), template_roles(method)
 
     def item(part: SchedulePart) -> SchedulePart:
@@ -57,7 +61,14 @@ def full_length(method: Method) -> Method:
     fullest = replace(method, steps=steps, schedule=tuple(map(item, method.schedule)))
     if method.defer is None:
         return fullest
-    return replace(fullest, defer=replace(method.defer, below=_ALWAYS, method=full_length(method.defer.method)))
+    always = replace(method.defer, below=_ALWAYS, where="", method=full_length(method.defer.method))
+    return replace(fullest, defer=always)
+
+
+def with_stand_ins(method: Method) -> Method:
+    """Return a method in which a number stands for each fitted value."""
+    stand_ins = dict.fromkeys(learned_of(method), STAND_IN)
+    return with_expressions(method, lambda text: with_fitted(text, stand_ins)) if stand_ins else method
 
 
 def _fullest(step: Step) -> Step:

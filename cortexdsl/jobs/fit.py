@@ -1,0 +1,170 @@
+"""Rule `fit`: fit a function of the spec on the debates about its questions, and score it in cross-validation."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cortexdsl import __version__
+from cortexdsl.core import Debate, Method, ProbeCall, Turn
+from cortexdsl.engine.methods import debating_agents
+from cortexdsl.engine.opening import opening_answers, opening_values
+from cortexdsl.errors import InputError
+from cortexdsl.expressions.fitted import with_columns
+from cortexdsl.jobs.arguments import add_shared, add_spec, check_digest, plan_of_job
+from cortexdsl.jobs.score import decided_by
+from cortexdsl.language.grammar.learned import CATEGORIES
+from cortexdsl.metrics.outcome import gain
+from cortexdsl.metrics.view import Grade, grade_together, view_debate
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_files import fit_inputs
+from cortexdsl.plan.learned import Learned
+from cortexdsl.plan.persistence.fits import Fit, write_fit
+from cortexdsl.plan.persistence.recording import record_files
+from cortexdsl.records import Record, read_debates
+from cortexdsl.stats.fitting.features import FitTable, table_of
+from cortexdsl.stats.fitting.kinds import FitError, fit
+from cortexdsl.stats.fitting.validation import check_table, record_of, validate
+
+SCALES = {"right": 1.0, "gain": 2.0}
+"""How many units of what is predicted the whole range of a target has: a gain lies between -1 and 1."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser)
+    add_shared(parser, "--learned --digest")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = plan_of_job(args.spec, args.experiment)
+    check_digest(args, plan.fitted(args.learned).digest)
+    fit_function(plan, args.learned)
+    return 0
+
+
+def fit_function(plan: Plan, name: str) -> Fit:
+    """Fit a function of a plan, and write it.
+
+    Raises
+    ------
+    InputError
+        Nothing can be fitted on these debates.
+    """
+    learned = plan.fitted(name)
+    method = plan.cell_named(learned.cell).debate
+    records = [record for path in fit_inputs(plan, name) for record in read_debates(Path(path))]
+    grade = grade_together(records, learned.task.grade_all)
+    table = fit_table(learned, method, records, grade, plan.seed)
+    try:
+        check_table(table)
+        function, validation = fit(learned.by, table), validate(learned.by, table)
+    except FitError as error:
+        what, remedy = error.args
+        raise InputError(f"{plan.spec_path}: learned.{name}: {what}\n    {remedy}") from None
+    levels = _levels(name, table)
+    scale = SCALES[learned.predicts]
+    turns = [turn for record in records for turn in record.debate.all_turns]
+    calls: list[Turn | ProbeCall] = [*turns, *(call for turn in turns for call in turn.asides)]
+    made = Fit(
+        name=name,
+        predicts=learned.predicts,
+        by=learned.by,
+        features=learned.features,
+        method=learned.cell,
+        dataset=learned.task.label,
+        expression=_expression(learned.predicts, with_columns(function.expression, _columns(table, levels))),
+        coefficients={label: round(value, 6) for label, value in function.coefficients.items()},
+        rows=len(table.target),
+        base_rate=round(float(table.target.mean()) * scale - (scale - 1), 6),
+        scores=record_of(validation, scale),
+        p=validation.p,
+        is_noise=validation.is_noise,
+        calls=len(calls),
+        tokens=sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls),
+        questions=tuple(question.id for question in learned.task.questions),
+        questions_digest=learned.task.questions_digest,
+        digest=learned.digest,
+        version=__version__,
+        levels={number: level for level, number in levels.items()},
+    )
+    path = Path(plan.layout.fit(name))
+    write_fit(path, made)
+    record_files(plan.layout, [path])
+    return made
+
+
+def fit_table(learned: Learned, method: Method, records: Sequence[Record], grade: Grade, seed: int) -> FitTable:
+    """Return what a function is fitted on: a row for each opening answer that can be read, or for each debate."""
+    values: dict[str, list[Any]] = {feature: [] for feature in learned.features}
+    target: list[float] = []
+    clusters: list[str] = []
+    task = learned.task
+    for record in records:
+        debate = record.debate
+        answers = opening_answers(method, debate)
+        if not any(turn.answer is not None for turn in answers.values()):
+            continue
+        outcomes = _gain(method, record, grade, seed) if learned.predicts == "gain" else _right(debate, answers, grade)
+        known = _feature_values(method, debate, learned.features)
+        for agent, outcome in outcomes.items():
+            for feature in learned.features:
+                values[feature].append(known[feature][agent])
+            target.append(outcome)
+            clusters.append(task.item(debate.question_id).question.cluster or debate.question_id)
+    return table_of(values, target, clusters)
+
+
+def _right(debate: Debate, answers: Mapping[str, Any], grade: Grade) -> dict[str, float]:
+    """Return the score of each agent's opening answer that can be read."""
+    given = {name: turn.answer for name, turn in answers.items() if turn.answer is not None}
+    return {name: grade(debate.question_id, answer) for name, answer in given.items()}
+
+
+def _gain(method: Method, record: Record, grade: Grade, seed: int) -> dict[str, float]:
+    """Return how much a debate raised the score over its opening, from 0 (by -1) to 1 (by 1), for its first debater."""
+    view = view_debate(record.debate, grade, decided=decided_by(method, seed)(record))
+    value = gain(view)
+    return {} if value is None else {debating_agents(method)[0].name: (value + 1) / 2}
+
+
+def _feature_values(method: Method, debate: Debate, features: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the value of each feature for each debater."""
+    agents = debating_agents(method)
+    numbers = opening_values(method, debate, [feature for feature in features if feature not in CATEGORIES])
+    columns: dict[str, list[Any]] = {text: [float(value) for value in array] for text, array in numbers.items()}
+    columns |= {"agent": [agent.name for agent in agents], "model": [agent.model.name for agent in agents]}
+    return {
+        feature: {agent.name: value for agent, value in zip(agents, columns[feature], strict=True)}
+        for feature in features
+    }
+
+
+def _levels(name: str, table: FitTable) -> dict[tuple[str, str], str]:
+    """Return the number of agents that stands for each word: `trust_model_small`."""
+    levels: dict[tuple[str, str], str] = {}
+    for feature in table.features:
+        for level in () if feature.is_number else feature.columns:
+            number = re.sub(r"\W", "_", f"{name}_{feature.name}_{level}")
+            while number in levels.values():
+                number += "_"
+            levels[feature.name, level] = number
+    return levels
+
+
+def _columns(table: FitTable, levels: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """Return the expression that each column stands for."""
+    return {
+        column: feature.name if feature.is_number else f"vars({levels[feature.name, level]})"
+        for feature in table.features
+        for level, column in feature.columns.items()
+    }
+
+
+def _expression(predicts: str, expression: str) -> str:
+    """Return a fitted expression in units of what is predicted; a probability is never 0 or 1."""
+    return f"min(max({expression}, 0.001), 0.999)" if predicts == "right" else f"2 * ({expression}) - 1"
