@@ -21,7 +21,7 @@ from cortexdsl.metrics.outcome import gain
 from cortexdsl.metrics.view import Grade, grade_together, view_debate
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import fit_inputs
-from cortexdsl.plan.learned import Learned
+from cortexdsl.plan.parts import Learned
 from cortexdsl.plan.persistence.fits import Fit, write_fit
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.records import Record, read_debates

@@ -25,9 +25,9 @@ from cortexdsl.plan.analysis import (
 from cortexdsl.plan.cells import knowledge_of, merge_cells
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, selected_experiments, spec_path
-from cortexdsl.plan.learned import Learned, resolve_learned
+from cortexdsl.plan.learned import resolve_learned
 from cortexdsl.plan.models import check_costs, check_providers, missing_modules, pin_spec_weights, pin_weights
-from cortexdsl.plan.parts import Whatif, dataset_facts
+from cortexdsl.plan.parts import Learned, Whatif, dataset_facts
 from cortexdsl.plan.permissions import permissions_of
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, read_previous_shards, shard_size
 from cortexdsl.plan.training import Training, resolve_trainings

@@ -28,9 +28,8 @@ from cortexdsl.errors import InputError
 from cortexdsl.models.known_models import parameters_per_token
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.learned import Learned
 from cortexdsl.plan.models import tool_sources
-from cortexdsl.plan.parts import DatasetFacts, Judging, Permission, Whatif
+from cortexdsl.plan.parts import DatasetFacts, Judging, Learned, Permission, Whatif
 from cortexdsl.plan.shards import Shard, find, first_questions, last_batch
 from cortexdsl.plan.training import Training
 from cortexdsl.tasks.task import Task

@@ -20,6 +20,7 @@ from cortexdsl.language.grammar.learned import CATEGORIES, LearnedText
 from cortexdsl.language.methods.claimed import cell_name
 from cortexdsl.numbers import counted
 from cortexdsl.plan.digests import cell_digest, digest
+from cortexdsl.plan.parts import Learned
 from cortexdsl.plan.shards import Shard, cut, read_previous_shards, shard_size
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.overlap import Overlap, OverlapFinder
@@ -36,43 +37,6 @@ FIT_VERSION = 1
 """Increase this if equal debates give another fit; fits are then made again, and so are the cells that use them."""
 _DRAWS = 4
 """Draws of a generated dataset, each twice as long: a draw may repeat questions that must be left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """A fitted function of a spec.
-
-    Attributes
-    ----------
-    name, predicts, by : str
-    features : tuple of str
-        `from` of the spec.
-    cell : str
-        The cell whose debates it is fitted on.
-    label : str
-        The name of its questions among the datasets of debates; functions with equal questions share it.
-    task : Task
-        Its questions.
-    shards : tuple of Shard
-    left_out : int
-        Questions of its dataset that the experiment asks, or that resemble one of these.
-    digest : str
-        Of everything that the fit depends on.
-    path : str or None
-        The file or folder of its questions.
-    """
-
-    name: str
-    predicts: str
-    by: str
-    features: tuple[str, ...]
-    cell: str
-    label: str
-    task: Task
-    shards: tuple[Shard, ...]
-    left_out: int
-    digest: str
-    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

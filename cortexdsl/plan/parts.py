@@ -1,4 +1,4 @@
-"""Parts of a plan that no other stage computes: its datasets, the judge, counterfactuals, permissions."""
+"""Parts of a plan: its datasets, the judge, counterfactuals, permissions, fitted functions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cortexdsl.core import Ablation, Model
+from cortexdsl.plan.shards import Shard
 from cortexdsl.tasks.task import Task
 
 JUDGED = "judged"
@@ -91,3 +92,40 @@ def digest_of(permissions: Sequence[Permission]) -> str:
     """Return a digest of what is permitted: of the phrases, and of the code that runs."""
     lines = sorted(f"{one.what}\0{one.content}" for one in permissions)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A fitted function of a spec.
+
+    Attributes
+    ----------
+    name, predicts, by : str
+    features : tuple of str
+        `from` of the spec.
+    cell : str
+        The cell whose debates it is fitted on.
+    label : str
+        The name of its questions among the datasets of debates; functions with equal questions share it.
+    task : Task
+        Its questions.
+    shards : tuple of Shard
+    left_out : int
+        Questions of its dataset that the experiment asks, or that resemble one of these.
+    digest : str
+        Of everything that the fit depends on.
+    path : str or None
+        The file or folder of its questions.
+    """
+
+    name: str
+    predicts: str
+    by: str
+    features: tuple[str, ...]
+    cell: str
+    label: str
+    task: Task
+    shards: tuple[Shard, ...]
+    left_out: int
+    digest: str
+    path: str | None = None

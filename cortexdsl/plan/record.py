@@ -226,8 +226,11 @@ CODEC = Codec(
         float: (lambda value: value, lambda value: value),  # whole numbers stay whole
     },
     keys={
-        "CellRecord.name": "cell", "TrainingRecord.name": "training", "PhaseRecord.label": "phase",
-        "LearnedRecord.name": "learned", "LearnedRecord.features": "from",
+        "CellRecord.name": "cell",
+        "TrainingRecord.name": "training",
+        "PhaseRecord.label": "phase",
+        "LearnedRecord.name": "learned",
+        "LearnedRecord.features": "from",
     },
     always=[*_always()],
 )

@@ -92,9 +92,10 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         ),
     ),
     "training": KeyPage(
-        "Keys of training",
-        "These are the keys of an entry of `train`: which agents learn from their debates, and how.",
-        ("TrainText", "OptimiserText"),
+        "Keys of training and fits",
+        "These are the keys of an entry of `train`, which agents learn from their debates and how, and of `learned`, "
+        "which functions are fitted on debates.",
+        ("TrainText", "OptimiserText", "LearnedText"),
     ),
 }  # fmt: skip
 """Pages by name, in the order of the menu."""

@@ -24,7 +24,7 @@ from cortexdsl.expressions.evaluation import parse
 from cortexdsl.expressions.fitted import with_fitted
 
 STAND_IN = "0.5"
-"""What stands for a fitted value in a rehearsal, before anything is fitted."""
+"""The value of every fitted function in a rehearsal, before anything is fitted."""
 _SEATED = frozenset({"position", "n_agents"})
 """Names whose values in a rehearsed choice are those of a real one, if no agent can have left before."""
 _ALWAYS = 2.0

@@ -79,7 +79,7 @@ def _logistic(table: FitTable) -> FittedFunction:
 
 
 def _table(table: FitTable) -> FittedFunction:
-    """Fit a mean for each combination of values, shrunk to the overall mean as far as they differ by chance alone."""
+    """Fit a mean for each combination of values, shrunk to the overall mean by the share of chance in them."""
     keys = list(zip(*(each.values for each in table.features), strict=True))
     groups = {key: np.array([k for k, other in enumerate(keys) if other == key]) for key in sorted(set(keys))}
     if len(groups) > MOST_GROUPS:

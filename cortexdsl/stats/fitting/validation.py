@@ -21,7 +21,7 @@ NOISE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class CrossValidation:
     """The scores of a fit in cross-validation, and those of the base rate of the other folds.
 
     Attributes
@@ -78,7 +78,7 @@ def predictions(function: FittedFunction, table: FitTable) -> Floats:
     return np.array(np.clip(np.broadcast_to(values, table.target.shape), 0.0, 1.0), dtype=float)
 
 
-def validate(kind: str, table: FitTable) -> Validation:
+def validate(kind: str, table: FitTable) -> CrossValidation:
     """Cross-validate a kind of function: each question is predicted by a fit on the other folds' questions."""
     folds = _folds(table.clusters)
     predicted, base = np.zeros(len(table.target)), np.zeros(len(table.target))
@@ -89,7 +89,7 @@ def validate(kind: str, table: FitTable) -> Validation:
         base[held] = training.target.mean()
     losses, base_losses = log_loss(table.target, predicted), log_loss(table.target, base)
     better = _by_question(base_losses - losses, table.clusters)
-    return Validation(
+    return CrossValidation(
         float(losses.mean()),
         float(base_losses.mean()),
         float(((predicted - table.target) ** 2).mean()),
@@ -129,7 +129,7 @@ def _auc(target: Floats, predicted: Floats) -> float | None:
     return float((ranks[is_high].sum() - high * (high + 1) / 2) / (high * low))
 
 
-def record_of(validation: Validation, scale: float) -> Mapping[str, Mapping[str, float | None]]:
+def record_of(validation: CrossValidation, scale: float) -> Mapping[str, Mapping[str, float | None]]:
     """Return the scores by name, of the fit and of the base rate; squared errors in units of what is predicted."""
     return MappingProxyType(
         {

@@ -57,7 +57,10 @@ def test_the_threshold_is_an_axis_and_chains_are_followed(tmp_path: Path) -> Non
         (handing("{below: 0, to: expert}"), "below is 0", "more than 0"),
         (handing("{below: 1.2, to: expert}"), "below is 1.2", "at most 1"),
         (handing("{threshold: 0.7, to: expert}"), "threshold", "write below: and the confidence that is enough"),
-        (handing("{to: expert}"), "below", ""),
+        (handing("{to: expert}"), "one rule says which questions are handed on", "write below: or where:"),
+        (handing("{below: 0.7, where: not consensus, to: expert}"), "one rule says", "write below: or where:"),
+        (handing("{where: agreement, to: exprt}"), "there is no method or cell exprt", "did you mean expert?"),
+        (handing("{where: confidence > 0.5, to: expert}"), "has a value for each agent", "say any(...)"),
         (handing("{below: 0.7, to: full}"), "questions are handed on in a circle: full to full", "name another method"),
         (
             handing("{below: 0.7, to: expert}").replace("expert: {", "expert: {defer: {below: 0.5, to: full}, "),
