@@ -44,6 +44,7 @@ def declaration_of(plan: Plan) -> dict[str, Any]:
             name: plan.templates.digest(name)
             for name in sorted({n for c in plan.cells for n in templates_of(c.debate)})
         },
+        **({LEARNED: _fitted(plan)} if plan.learned else {}),
     }
 
 
@@ -59,7 +60,6 @@ def plan_words(plan: Plan | PlanRecord) -> dict[str, Any]:
         },
         "stopping": asdict(plan.stopping) if plan.stopping else None,
         "claims": [one_line(claim) for claim in plan.hypotheses],
-        **({LEARNED: _fitted(plan)} if plan.learned else {}),
     }
 
 
