@@ -9,6 +9,7 @@
 include: "workflows/common.smk"
 include: "workflows/plan.smk"
 include: "workflows/knowledge.smk"
+include: "workflows/rounds.smk"
 include: "workflows/debate.smk"
 include: "workflows/learned.smk"
 include: "workflows/look.smk"

@@ -2,6 +2,7 @@
 # inputs, params and resources from.
 
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path

@@ -98,6 +98,19 @@ class BatchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Engine:
+    """A program that answers the calls of models in files, round by round (docs/files.md)."""
+
+    command: str = word()
+    """The command line that answers a file. {requests} and {replies} become the paths of two files in OpenAI's batch
+    format."""
+    parts: int = word(1, ge=1, le=1_000)
+    """The number of files of a round, which are answered by as many jobs side by side."""
+    resources: Mapping[str, int | str] | None = word(None)
+    """What such a job takes, in Snakemake's words: {gpu: 1, mem_mb: 40000}."""
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """A model entry of the spec.
 
@@ -159,6 +172,8 @@ class Model:
     for a model of a server, false for one that runs in the process."""
     refused: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    engine: str | None = word(None)
+    """The name of an entry of engines, which answers the calls of this model in files."""
 
     @property
     def at_each_address(self) -> tuple[Model, ...]:

@@ -24,6 +24,7 @@ from cortexdsl.core import (
     Cell,
     Debate,
     DebateCosts,
+    Floats,
     Message,
     Method,
     Model,
@@ -134,7 +135,8 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
     check_consent(plan, args.trust)
     check_sandbox(plan)
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
-    counts = await run_shard(plan, *place, args.out, ClientOptions.of(plan, args, shared))
+    options = replace(ClientOptions.of(plan, args, shared), offline=bool(plan.engines))
+    counts = await run_shard(plan, *place, args.out, options)
     return (
         f"{args.dataset} {args.cell} {args.shard}: {counted(counts.asked, 'call')} sent, {counts.replayed} replayed, "
         f"{counts.failed} failed"
@@ -166,7 +168,7 @@ async def run_shard(plan: Plan, dataset: str, slug: str, label: str, out: Path, 
         embedder = Embedder(client, plan.models)
         async with open_tools(plan, cell, client, embedder, offline=options.offline) as identities:
             counts = await debate_shard(with_tools(work, identities), client, embedder, plan.templates, out)
-    if not options.offline:
+    if plan.engines or not options.offline:
         record_files(plan.layout, [out, log])
     return counts
 
@@ -188,45 +190,11 @@ async def debate_shard(
     gate = ElasticGate(lambda: debates_at_once(models, len(work.questions), client.budget.limits.connections))
     client.each_second.append(gate.refresh)
     client.tally.debates(0, len(work.questions))
-
-    def ports_of(question: Question) -> Ports:
-        task = work.task
-        reader = task.reader(question, names_in(work.method))
-
-        async def ask(call: Call) -> Reply:
-            """Read the reply in a thread as soon as it comes, because reading a program runs it."""
-            reply = await client(call)
-            await asyncio.to_thread(reader.read, "answer", reply.text)
-            return reply
-
-        sending: Ask = client if task.programs is None else ask
-        return Ports(sending, renderer(templates, task, question), reader, embedder, other, has_functions)
-
-    def other(question: Question, chance: random.Random) -> OtherQuestion:
-        drawn = draw_other_question(work.task.questions, question, chance)
-        return OtherQuestion(drawn, ports_of(drawn), lambda method: work.prepared(method, drawn))
+    debate_of = debater(work, client, embedder, templates)
 
     async def one(question: Question) -> Debate:
         async with gate:
-            ports = ports_of(question)
-
-            def run(method: Method) -> Awaitable[Debate]:
-                return run_debate(
-                    work.prepared(method, question),
-                    question,
-                    ports,
-                    seed=work.seed,
-                    replicate=work.header.replicate,
-                    ablation=work.without,
-                )
-
-            budget = work.budgets.get(question.id)
-            if budget is None:
-                done = await run(work.method)
-            else:
-                costs_of = partial(_costs, work, client)
-                chance = seeded_random("match", work.seed, work.header.replicate, question.id).random()
-                done = (await run_within(work.cell, work.method, budget, run, costs_of, chance)).debate
+            done = await debate_of(question, work.budgets.get(question.id))
             client.tally.debates(client.tally.debates_done + 1, len(work.questions))
             return done
 
@@ -238,7 +206,71 @@ async def debate_shard(
     return client.counts
 
 
-def _costs(work: ShardWork, client: Client, debate: Debate) -> DebateCosts:
+def debater(
+    work: ShardWork,
+    client: Client,
+    embedder: Embedder,
+    templates: Templates,
+    elsewhere: Callable[[Awaitable[Any]], Awaitable[Any]] | None = None,
+) -> Callable[[Question, DebateBudget | None], Awaitable[Debate]]:
+    """Return what runs the debate of a question, within the budget of a matched cell.
+
+    `elsewhere` waits for what other threads and machines do for a debate, apart from the replies of engines; by default
+    nobody is told of it.
+    """
+
+    def ports_of(question: Question) -> Ports:
+        task = work.task
+        reader = task.reader(question, names_in(work.method))
+        tell = elsewhere or _untold
+
+        async def ask(call: Call) -> Reply:
+            """Read the reply in a thread as soon as it comes, because reading a program runs it."""
+            reply: Reply = await (tell(client(call)) if call.model.engine is None else client(call))
+            if task.programs is not None:
+                await tell(asyncio.to_thread(reader.read, "answer", reply.text))
+            return reply
+
+        async def similarity(embedding: str, texts: Sequence[str]) -> Floats:
+            cosines: Floats = await tell(embedder(embedding, texts))
+            return cosines
+
+        is_plain = task.programs is None and elsewhere is None
+        sending: Ask = client if is_plain else ask
+        compare = embedder if elsewhere is None else similarity
+        return Ports(sending, renderer(templates, task, question), reader, compare, other, has_functions)
+
+    def other(question: Question, chance: random.Random) -> OtherQuestion:
+        drawn = draw_other_question(work.task.questions, question, chance)
+        return OtherQuestion(drawn, ports_of(drawn), lambda method: work.prepared(method, drawn))
+
+    async def debate_of(question: Question, budget: DebateBudget | None) -> Debate:
+        ports = ports_of(question)
+
+        def run(method: Method) -> Awaitable[Debate]:
+            return run_debate(
+                work.prepared(method, question),
+                question,
+                ports,
+                seed=work.seed,
+                replicate=work.header.replicate,
+                ablation=work.without,
+            )
+
+        if budget is None:
+            return await run(work.method)
+        costs_of = partial(costs_in, work, client)
+        chance = seeded_random("match", work.seed, work.header.replicate, question.id).random()
+        return (await run_within(work.cell, work.method, budget, run, costs_of, chance)).debate
+
+    return debate_of
+
+
+def _untold(work: Awaitable[Any]) -> Awaitable[Any]:
+    return work
+
+
+def costs_in(work: ShardWork, client: Client, debate: Debate) -> DebateCosts:
     """Return what is known of the calls of a debate that has just ended."""
     records = {call.call: client.logs.record(call.call) for call in debate_calls(debate)}
     return DebateCosts({key: cost_of(record) for key, record in records.items() if record is not None}, work.sizes)
@@ -266,8 +298,8 @@ def with_tools(work: ShardWork, identities: Mapping[str, str]) -> ShardWork:
     return replace(work, prepared=lambda method, question: with_identities(work.prepared(method, question), identities))
 
 
-def shard_work(plan: Plan, dataset: str, slug: str, label: str) -> ShardWork:
-    """Return the debates of one job of a plan."""
+def shard_work(plan: Plan, dataset: str, slug: str, label: str, *, with_budgets: bool = True) -> ShardWork:
+    """Return the debates of one job of a plan, with the budgets that finished debates of a matched cell leave them."""
     cell, shard = plan.cell(slug), plan.shard(dataset, label)
     return ShardWork(
         header=Header(plan.experiment, dataset, cell.name, shard.replicate),
@@ -277,7 +309,7 @@ def shard_work(plan: Plan, dataset: str, slug: str, label: str) -> ShardWork:
         method=with_fits(plan, with_trained(cell.debate)),
         prepared=_prepared(plan, cell, dataset),
         seed=plan.seed,
-        budgets=_budgets(plan, cell, dataset, label),
+        budgets=_budgets(plan, cell, dataset, label) if with_budgets else EMPTY,
         sizes=plan.call_sizes(cell),
     )
 

@@ -34,6 +34,7 @@ def cross_check(root: Node, text: SpecText) -> Iterator[PlacedProblem]:
     spec = _References(root, text)
     yield from _names(spec)
     yield from _servers(spec)
+    yield from _engines(spec)
     yield from _agents(spec)
     yield from _methods(spec)
     yield from _grid(spec)
@@ -103,6 +104,28 @@ def _servers(spec: _References) -> Iterator[PlacedProblem]:
         if other != name:
             what = f"the server {other} is called {entry.env}, too"
             yield spec.problem(("servers", name, "env"), what, "give each a name of its own")
+
+
+def _engines(spec: _References) -> Iterator[PlacedProblem]:
+    """Yield engines that are not there, and what an experiment with engines cannot do, since its rounds are fixed."""
+    answered = {name: entry.engine for name, entry in spec.text.models.items() if entry.engine is not None}
+    for name, engine in answered.items():
+        yield from spec.unknown(("models", name, "engine"), "engine", engine, spec.text.engines)
+    if not answered:
+        return
+    for section in ("stopping", "whatif", "train", "learned"):
+        if getattr(spec.text, section):
+            what = f"{section} asks models outside of the rounds of files"
+            yield spec.problem((section,), what, "give the models an api_base, and remove engine", key=True)
+    judge = spec.text.analysis.judge
+    if judge in answered:
+        remedy = "judge by a model with an api_base"
+        yield spec.problem(("analysis", "judge"), "a judge is not answered by an engine", remedy)
+    for name, tool in spec.text.tools.items():
+        source = spec.text.knowledge.get(tool.source or "")
+        if tool.tool == "search" and source is not None and source.retriever == "search":
+            what = f"the tool {name} needs a network, which jobs that answer files may not have"
+            yield spec.problem(("tools", name, "source"), what, "search a corpus, or give the models an api_base")
 
 
 def _agents(spec: _References) -> Iterator[PlacedProblem]:

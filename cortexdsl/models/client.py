@@ -29,6 +29,7 @@ from cortexdsl.models.call_log.syncing import LogSyncs
 from cortexdsl.models.endpoints.retry import AttemptResult, RetriesExhausted, Runtime
 from cortexdsl.models.failure_limit import FailureLimit
 from cortexdsl.models.job_tally import EVERY, FROM_OUTSIDE, CallCounts, JobInfo, TallyWriter
+from cortexdsl.models.rounds.sender import RoundSender
 from cortexdsl.models.sender import Request, Sender, check_reply, cost_of_reply, dollars_of_attempt, error_of
 from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.shared_state import OpenFolder, SharedState
@@ -81,6 +82,7 @@ class Client:
         self._syncs = LogSyncs(logs, self._clock)
         self._sender = Sender(shared.endpoints, budget, tally, shared.runtime, self._syncs.check)
         self._batches: BatchSender | None = None
+        self._rounds: RoundSender | None = None
         self._outside_waves = self._unkept = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._failure_limit = FailureLimit(counts, budget, tally.job.spec) if logs.own is not None else None
@@ -156,7 +158,7 @@ class Client:
                 f"offline: a call to {call.model.model} (key {key}) is in none of the call logs\n"
                 "    replaying needs the logs of the whole run, and the same spec; to ask models, run it online"
             )
-        if transport_type(call.model.model).is_instant:
+        if call.model.engine is not None or transport_type(call.model.model).is_instant:
             return await self._send(key, call)
         async with locks.on(key):
             if locks.has_news():
@@ -178,9 +180,14 @@ class Client:
             A `_LeftError` if this job is ending.
         """
         model, prompt_tokens, secrets = call.model, estimated_tokens(call.messages), self.secrets
+        if model.engine is not None and self._rounds is None:
+            raise ModelError(
+                f"model {model.name} ({model.model}): the engine {model.engine} answers debates alone\n"
+                "    give the model an api_base, and remove engine"
+            )
         earlier_failure = self.logs.failure(key)
         is_new = earlier_failure is None
-        transport = self._own_transports.get(model.model.partition("/")[0]) or self._shared.transport(model)
+        transport = self._transport(model)
         refusals = self.budget.refusals
         declared = transport_type(f"{way_of(model)}/")
 
@@ -188,6 +195,7 @@ class Client:
             if address is None and declared.needs_address:
                 what = f"transport {declared.prefix} needs `api_base`, the address of the model's server"
                 raise Failure(FailureKind.BAD_REQUEST, what)
+            assert transport is not None
             try:
                 return check_reply(await transport.send(refusals.applied(call, address), address, secret), secrets)
             except Failure as failure:
@@ -201,7 +209,7 @@ class Client:
             request = Request(
                 model, send, prompt_tokens, lambda raw: cost_of_reply(model, raw, prompt_tokens, is_new=is_new)
             )
-            result = await (self._in_waves(key, call, request) if model.is_batched else self._at_once(request))
+            result = await self._way(key, call, request)
             raw, retries, seconds = result.value, result.retries, result.seconds
         except RetriesExhausted as exhausted:
             failure, retries, seconds = exhausted.failure, exhausted.retries, self._clock() - begun
@@ -235,6 +243,18 @@ class Client:
         is_priced = not declared.is_tool and paid_dollars(record) is not None
         self.tally.ended(replace(usage, saved=saved), failure.kind if failure else None, is_priced=is_priced)
         return reply
+
+    def _transport(self, model: Model) -> Transport | None:
+        """Return the transport of a model; none if an engine answers it."""
+        if model.engine is not None:
+            return None
+        return self._own_transports.get(model.model.partition("/")[0]) or self._shared.transport(model)
+
+    def _way(self, key: str, call: Call, request: Request[Raw]) -> Awaitable[AttemptResult[Raw]]:
+        """Return the way of a call: in a file, in a batch, or alone."""
+        if self._rounds is not None and call.model.engine is not None:
+            return self._rounds.send(key, call, self.budget, request.prompt_tokens, request.cost)
+        return self._in_waves(key, call, request) if call.model.is_batched else self._at_once(request)
 
     async def _at_once(self, request: Request[Any]) -> AttemptResult[Any]:
         self._outside_waves += 1
@@ -276,6 +296,10 @@ class Client:
         except RetriesExhausted as exhausted:
             self.tally.failed(exhausted.failure.kind)
             raise error_of(request.model, exhausted, self.secrets) from None
+
+    def use_rounds(self, rounds: RoundSender) -> None:
+        """Answer the calls to models with an engine from the replies of earlier rounds."""
+        self._rounds = rounds
 
     def use_transport(self, prefix: str, transport: Transport) -> None:
         """Send calls to models `prefix/...` by a transport of this job's own; the caller closes it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from cortexdsl.core import Cell, Family, StoppingRule
+from cortexdsl.core import Cell, Engine, Family, StoppingRule
 from cortexdsl.errors import DataError, InputError, Problem, SpecDataError, SpecError
 from cortexdsl.language.methods.resolved_cells import ResolvedCell, resolve_cells
 from cortexdsl.language.nodes import Route
@@ -266,7 +266,14 @@ def _plan(
         ),
         facts=dataset_facts(tasks),
         spec_files=tuple(map(str, spec.files)),
+        engines=_engines(spec, cells),
     )
+
+
+def _engines(spec: Spec, cells: Sequence[Cell]) -> dict[str, Engine]:
+    """Return the engines that answer models of the cells."""
+    used = {model.engine for cell in cells for model in cell.debate.models}
+    return {name: engine for name, engine in spec.text.engines.items() if name in used}
 
 
 def _prompt_folders(spec: Path) -> tuple[Path, ...]:

@@ -123,8 +123,8 @@ COVERED: Mapping[type, Coverage] = {
     Model: Coverage(
         "Model",
         "name model api_base options parameters tokens",
-        never="active_parameters api_key_env batch cache context copies deterministic price rate reasoning_tokens "
-        "refused stream timeout transport",
+        never="active_parameters api_key_env batch cache context copies deterministic engine price rate "
+        "reasoning_tokens refused stream timeout transport",
     ),
     NetworkX: Coverage("NetworkX", "generator arguments"),
     Nobody: Coverage("Nobody"),

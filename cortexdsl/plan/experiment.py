@@ -13,6 +13,7 @@ from cortexdsl.core import (
     VERIFIER,
     Cell,
     Dataset,
+    Engine,
     Family,
     KnowledgeSource,
     Limits,
@@ -69,6 +70,8 @@ class Plan:
     knowledge : mapping of name to KnowledgeSource
     servers : mapping
         Model servers that the spec declares, by name.
+    engines : mapping of name to Engine
+        Those that answer models of the cells.
     models : mapping of name to Model
         Entries of the spec: a similarity may name one.
     templates : Templates
@@ -118,6 +121,7 @@ class Plan:
     permissions: tuple[Permission, ...] = ()
     facts: Mapping[str, DatasetFacts] = field(default_factory=dict)
     spec_files: tuple[str, ...] = ()
+    engines: Mapping[str, Engine] = field(default_factory=dict)
 
     @cached_property
     def layout(self) -> Layout:

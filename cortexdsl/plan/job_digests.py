@@ -33,6 +33,11 @@ def debate_digest(plan: Plan, dataset: str, cell: str, shard: str) -> str:
     return digest(plan.cell(cell).digest, plan.task(dataset).digest, place.first, place.end)
 
 
+def rounds_digest(plan: Plan) -> str:
+    """Return the digest of what the requests of all rounds depend on, apart from the replies of earlier rounds."""
+    return digest([cell.digest for cell in plan.cells], plan.question_digests)
+
+
 def score_digest(plan: Plan, dataset: str, cell: str) -> str:
     """Return the digest of what one cell's scores depend on, apart from the records."""
     own, shards = plan.cell(cell), [shard.label for shard in plan.shards[dataset]]

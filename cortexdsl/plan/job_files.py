@@ -22,7 +22,8 @@ def debate_inputs(plan: Plan, dataset: str, cell: str, shard: str) -> list[str]:
     debates = [plan.layout.debates(dataset, budget.slug, shard)] if budget else []
     tools = tool_files(own.debate, plan.knowledge, Path(plan.spec_path).parent)
     fits = map(plan.layout.fit, learned_of(own.debate))
-    read = *debates, *pool_files(plan, dataset, own), *tools, *_trained(plan, own.debate), *fits
+    logs = answered_logs(plan, dataset, shard)
+    read = *debates, *pool_files(plan, dataset, own), *tools, *_trained(plan, own.debate), *fits, *logs
     return [*_data_files(plan, dataset), *read]
 
 
@@ -35,6 +36,37 @@ def fit_inputs(plan: Plan, name: str) -> list[str]:
 def fit_files(plan: Plan) -> list[str]:
     """Every fitted function."""
     return [plan.layout.fit(each.name) for each in plan.learned]
+
+
+def round_inputs(plan: Plan, number: int) -> list[str]:
+    """Files that advancing the debates to a round reads: what debates read, and all earlier replies."""
+    everywhere = [
+        path
+        for dataset in plan.tasks
+        for cell in plan.cells
+        for path in (
+            *_data_files(plan, dataset),
+            *pool_files(plan, dataset, cell),
+            *tool_files(cell.debate, plan.knowledge, Path(plan.spec_path).parent),
+        )
+    ]
+    replies = [path for earlier in range(1, number) for path in reply_files(plan, earlier)]
+    return [*dict.fromkeys(everywhere), *replies]
+
+
+def reply_files(plan: Plan, number: int) -> list[str]:
+    """The files of replies of a round."""
+    return [plan.layout.replies(number, *part) for part in round_parts(plan)]
+
+
+def round_parts(plan: Plan) -> list[tuple[str, int]]:
+    """The files of a round, as (engine, part)."""
+    return [(name, part) for name, engine in plan.engines.items() for part in range(1, engine.parts + 1)]
+
+
+def answered_logs(plan: Plan, dataset: str, shard: str) -> list[str]:
+    """The call logs of one shard, by which its debates are replayed after the rounds of files; none without engines."""
+    return [plan.layout.call_log(dataset, cell.slug, shard) for cell in plan.cells] if plan.engines else []
 
 
 def trajectory_inputs(plan: Plan, training: str, phase: str) -> list[str]:

@@ -159,6 +159,21 @@ class Layout:
         """The call log that one debate job writes."""
         return f"{self.calls(dataset, shard)}/{cell}.jsonl"
 
+    def open_log(self, dataset: str, cell: str, shard: str) -> str:
+        """The call log of debates whose rounds of files are not yet over: it becomes a part of `call_log`."""
+        return f"{self.calls(dataset, shard)}/{cell}~open.jsonl"
+
+    rounds = _File("rounds")
+    """The folder of the files of all rounds."""
+
+    def requests(self, number: int | str, engine: str, part: int | str) -> str:
+        """The requests of one part of a round, in OpenAI's batch format."""
+        return f"{self.rounds}/{number}/{engine}-{part}.requests.jsonl"
+
+    def replies(self, number: int | str, engine: str, part: int | str) -> str:
+        """The replies to these requests, one a line in the same order."""
+        return f"{self.rounds}/{number}/{engine}-{part}.replies.jsonl"
+
     spent = _File("spent")
     """The folder of the jobs' tallies: what each spent, for the common limits."""
 

@@ -160,7 +160,7 @@ def may_cost(model: Model) -> bool:
         return False
     if model.price is not None:
         return not model.price.is_free
-    return model.api_base is None
+    return model.api_base is None and model.engine is None
 
 
 def tools_of(method: Method) -> dict[str, Model]:

@@ -63,6 +63,7 @@ def permissions_of(
     """
     found = [
         *_servers(spec),
+        *_engines(spec),
         *_models(spec),
         *_redirects(spec, similarities),
         *_functions(spec),
@@ -97,6 +98,11 @@ def _servers(spec: Spec) -> Iterator[Permission]:
             yield Permission(f"contact {_shown(server.url)}", where)
 
 
+def _engines(spec: Spec) -> Iterator[Permission]:
+    for name, engine in spec.text.engines.items():
+        yield Permission(f"run the command {_on_one_line(engine.command)}", spec.where(("engines", name)))
+
+
 def _models(spec: Spec) -> Iterator[Permission]:
     given = {server.env: server.url for server in spec.text.servers.values()}
     for name, model in spec.models.items():
@@ -105,6 +111,7 @@ def _models(spec: Spec) -> Iterator[Permission]:
         where = spec.where(("models", name))
         if runs_here(model):
             yield from _weights(spec, model, where)
+        if runs_here(model) or model.engine is not None:
             continue
         written = spec.text.models[name].as_model(name)
         for each in model.at_each_address:

@@ -30,7 +30,7 @@ from cortexdsl.language.grammar.methods import GridText, MethodText
 from cortexdsl.language.grammar.protocol import ProtocolText
 from cortexdsl.language.grammar.questions import AskedDataset, KnowledgeEntry
 from cortexdsl.language.grammar.speakers import AgentText, ModelText, ToolText
-from cortexdsl.language.grammar.spending import LimitsEntry
+from cortexdsl.language.grammar.spending import EngineEntry, LimitsEntry
 from cortexdsl.language.grammar.training import TrainText
 
 
@@ -216,6 +216,8 @@ class SpecText(StrictEntry):
     """Tools that speak in debates, by name. They call no model."""
     servers: dict[Name, ServerText] = Field(default_factory=dict)
     """Model servers that the run starts or waits for."""
+    engines: dict[Name, EngineEntry] = Field(default_factory=dict)
+    """Programs that answer the calls of models in files."""
     expected: ExpectedText | None = None
     """What you expect of the results, for estimates of power and cost."""
     stopping: StoppingText | None = None

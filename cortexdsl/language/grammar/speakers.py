@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -40,6 +40,9 @@ LITELLMS_OWN = (
     "extra_headers", "headers", "organization", "timeout",
 )  # fmt: skip
 """Options for litellm itself, which are not sent to a server."""
+
+
+_OF_SERVERS = ("api_base", "api_key_env", "transport", "batch", "rate", "timeout", "stream", "deterministic", "cache")
 
 
 def _addresses(value: object) -> str | list[str]:
@@ -92,6 +95,7 @@ _Cache: TypeAlias = Annotated[
 @with_words_of(
     Model,
     api_key_env=KeyName | None,
+    engine=Name | None,
     price=PriceEntry | None,
     rate=RateEntry | None,
     timeout=Duration | None,
@@ -180,6 +184,8 @@ class ModelText(StrictEntry):
             for parameter in SOLVER_PARAMETERS:
                 if getattr(self, parameter) is not None:
                     raise invalid(f"{parameter} is a parameter of {BUILTIN} alone", "remove it")
+        if model.engine is not None:
+            _check_engine(model, self.model_fields_set)
         if model.transport is not None:
             _check_transport(model)
         if self.batch is not None and model.transport != "batch":
@@ -231,6 +237,15 @@ class ModelText(StrictEntry):
             batch=self.batch or BatchSettings(),
             refused=tuple(what for what, is_refused in refused.items() if is_refused),
         )
+
+
+def _check_engine(model: Model, written: Collection[str]) -> None:
+    if model.model.startswith("builtin/"):
+        raise invalid("the built-in solver is asked by no engine", "remove engine")
+    for name in _OF_SERVERS:
+        if name in written:
+            raise invalid(f"{name} is for a server, and an engine answers this model in files", f"remove {name}")
+    _check_options(model)
 
 
 def _check_transport(model: Model) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
-from cortexdsl.core import BatchSettings, Limits, Price, Rate, RateLimit
+from cortexdsl.core import BatchSettings, Engine, Limits, Price, Rate, RateLimit
 from cortexdsl.language.grammar.core_words import FromCore
-from cortexdsl.language.grammar.entries import Duration, invalid
+from cortexdsl.language.grammar.entries import Duration, Text, Variable, invalid
 
 _Dollars: TypeAlias = Annotated[float, Field(ge=0, le=1e6, strict=True), AfterValidator(lambda million: million / 1e6)]
 PriceEntry: TypeAlias = Annotated[
@@ -80,6 +81,27 @@ RateEntry: TypeAlias = Annotated[
 ]
 BatchEntry: TypeAlias = Annotated[
     BatchSettings, FromCore("{requests: 10000, tokens: 2000000, wait: 600}", wait=Duration)
+]
+
+
+def _names_both_files(engine: Engine, written: Collection[str]) -> None:
+    """Refuse a command that is not given both files, or that is not words."""
+    for place in ("{requests}", "{replies}"):
+        if place not in engine.command:
+            raise invalid(f"the command names no {place}", "write PROGRAM -i {requests} -o {replies}")
+    try:
+        shlex.split(engine.command)
+    except ValueError as error:
+        raise invalid(f"the command cannot be read as words ({error})", "close the quotation mark") from None
+
+
+EngineEntry: TypeAlias = Annotated[
+    Engine,
+    FromCore(
+        "{command: PROGRAM -i {requests} -o {replies}}",
+        _names_both_files,
+        resources=dict[Variable, Annotated[int, Strict()] | Text] | None,
+    ),
 ]
 
 

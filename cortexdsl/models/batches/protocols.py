@@ -145,6 +145,11 @@ def protocol_of(request: BatchRequest, http: BatchHttp) -> BatchProtocol:
     raise Failure(FailureKind.BAD_REQUEST, f"there are no batches for requests to {request.url}")
 
 
+def request_line(custom_id: str, body: Mapping[str, Any]) -> bytes:
+    """Return a request as a line of a file in OpenAI's batch format."""
+    return _compact({"custom_id": custom_id, "method": "POST", "url": "/v1/chat/completions", "body": body})
+
+
 class OpenAIBatches(BatchProtocol):
     """Batches of `/chat/completions` by an uploaded file; their metadata has the id of the wave."""
 
@@ -156,8 +161,7 @@ class OpenAIBatches(BatchProtocol):
 
     def line(self, custom_id: str, request: BatchRequest) -> bytes:
         """Return a line of the file."""
-        content = {"custom_id": custom_id, "method": "POST", "url": "/v1/chat/completions", "body": request.body}
-        return _compact(content)
+        return request_line(custom_id, request.body)
 
     async def upload(self, wave: str, lines: Sequence[bytes]) -> str:
         """Upload the file and return its id."""

@@ -131,7 +131,7 @@ class BatchSender:
             queue = self._queue(request, model)
 
             def pending() -> PendingCall:
-                tokens, dollars = self._estimate(model, prompt_tokens)
+                tokens, dollars = booking_of(self._budget, model, prompt_tokens)
                 size = len(queue.line(key, request)) + _SURPLUS
                 return PendingCall(
                     WaveCall(key, tokens, round(dollars, 9), SEED in request.body), request, prompt_tokens, size
@@ -185,16 +185,6 @@ class BatchSender:
                     queue.give_back(wave)
         return queue
 
-    def _estimate(self, model: Model, prompt_tokens: int) -> tuple[int, float]:
-        """Return the tokens and dollars to book for a call: with `max_tokens`, else the mean of earlier calls."""
-        longest = next((model.options[name] for name in _LENGTHS if isinstance(model.options.get(name), int)), None)
-        if longest is not None:
-            return prompt_tokens + longest, estimated_dollars(model, prompt_tokens, longest)
-        total = self._budget.total
-        calls = max(1, total.attempts)
-        dollars = estimated_dollars(model, prompt_tokens, 0)
-        return max(prompt_tokens, total.tokens // calls), max(dollars, total.dollars / calls)
-
     async def close(self) -> None:
         """Stop waiting, and close log and connections. Batches at the provider stay there, and in the tally."""
         left = list(self._tally.waves)
@@ -203,3 +193,14 @@ class BatchSender:
         await self._http.close()
         self._waves.close()
         self._tally.waves[:] = left
+
+
+def booking_of(budget: Budget, model: Model, prompt_tokens: int) -> tuple[int, float]:
+    """Return the tokens and dollars to book for a call: with `max_tokens`, else the mean of earlier calls."""
+    longest = next((model.options[name] for name in _LENGTHS if isinstance(model.options.get(name), int)), None)
+    if longest is not None:
+        return prompt_tokens + longest, estimated_dollars(model, prompt_tokens, longest)
+    total = budget.total
+    calls = max(1, total.attempts)
+    dollars = estimated_dollars(model, prompt_tokens, 0)
+    return max(prompt_tokens, total.tokens // calls), max(dollars, total.dollars / calls)

@@ -189,6 +189,8 @@ def _facts(provider: str | None) -> Provider:
 
 def unset_variables_of(model: Model, environment: Mapping[str, str]) -> list[Unset]:
     """Return what a model needs from the environment and does not find there."""
+    if model.engine is not None:
+        return []
     provider = _facts(provider_of(model.model))
     addresses = provider.addresses if model.api_base is None else ()
     is_needed = not provider.has_other_keys or model.api_key_env is not None

@@ -32,7 +32,8 @@ def redirected(model: Model, environment: Mapping[str, str]) -> Model:
 
     A model with an address of its own, or without a provider elsewhere, stays as it is.
     """
-    if model.api_base is not None or model.is_tool or runs_here(model) or transport_type(model.model).needs_address:
+    is_own = model.is_tool or model.engine is not None or runs_here(model)
+    if is_own or model.api_base is not None or transport_type(model.model).needs_address:
         return model
     variable = next(
         (name for name in address_variables(provider_of(model.model) or "") if environment.get(name, "").strip()), None

@@ -154,7 +154,9 @@ def start(
             f"server: something already answers at {url}\n    stop it, or choose another port for the server"
         )
     begin = log.stat().st_size if log is not None and log.is_file() else 0
-    process = _run(command, env, log)
+    if shutil.which(command[0]) is None:
+        raise ModelError(f"server: there is no program {command[0]!r}\n    install it, or correct `command`")
+    process = launch(command, env, log)
     until = time.monotonic() + timeout
     try:
         while not is_ready(url):
@@ -192,11 +194,12 @@ def wait_for(url: str, timeout: float, sleep: Callable[[float], None] = time.sle
         sleep(0.5)
 
 
-def _run(command: Sequence[str], env: Mapping[str, str] | None, log: Path | None) -> subprocess.Popen[bytes]:
+def launch(
+    command: Sequence[str], env: Mapping[str, str] | None = None, log: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a program in a process group of its own; if `setpriv` exists, it ends with this process."""
     setpriv = shutil.which("setpriv")
     guarded = [setpriv, "--pdeathsig", "TERM", *command] if setpriv else list(command)
-    if shutil.which(command[0]) is None:
-        raise ModelError(f"server: there is no program {command[0]!r}\n    install it, or correct `command`")
     if log is not None:
         log.parent.mkdir(parents=True, exist_ok=True)
     with (log or Path(os.devnull)).open("ab") as out:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.core import Model, Price
+from cortexdsl.core import FREE, Model, Price
 from cortexdsl.models.transports.caching import FEWEST_TOKENS
 from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.registry import runs_here, transport_type
@@ -124,11 +124,13 @@ _REDIRECT = re.compile(r"env:\w+_(BASE_URL|API_BASE|ENDPOINT\w*)")
 def known_price(model: Model) -> Price | None:
     """Return the price of a model entry: the spec's, else that of litellm's list (for batches or not), else None.
 
-    The list has the prices of providers, so that it says nothing about a model that a variable of its provider sends to
-    another server.
+    A model that an engine answers is free. The list has the prices of providers, so that it says nothing about a model
+    that a variable of its provider sends to another server.
     """
     if model.price is not None:
         return model.price
+    if model.engine is not None:
+        return FREE
     if _REDIRECT.fullmatch(model.api_base or "") and not model.model.startswith(_OF_AN_ACCOUNT):
         return None
     return listed_batch_price(model.model) if model.is_batched else listed_price(model.model)

@@ -27,7 +27,7 @@ from cortexdsl.records.tallies import read_tally
 ALWAYS = tuple(f"{name}.csv" for name in ("scores", "metrics", "comparisons", "bounds", "hypotheses"))
 """Tables that every finished experiment has: if one is missing, it was deleted."""
 OF_CELLS = ("debates", "judgements", "parts", "pools", "train")
-NOT_RECORDED = ("logs", "servers", "spent")
+NOT_RECORDED = ("logs", "rounds", "servers", "spent")
 OWN = ("ledger.jsonl", "manifest.jsonl", "questions.jsonl", "stopped.html")
 STRAY_IN = ("debates", "judgements", "looks", "parts")
 STRAY = "not of this plan: no job of this experiment wrote it"

@@ -1,0 +1,1 @@
+"""Calls that engines answer in files, round by round."""

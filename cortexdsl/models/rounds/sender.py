@@ -1,0 +1,88 @@
+"""Answers calls from the replies of earlier rounds, and collects the calls that have none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+from cortexdsl.core import NO_USAGE, Call, Usage
+from cortexdsl.models.batches.protocols import request_line
+from cortexdsl.models.batches.requests import Access, BatchResponse, wording_of
+from cortexdsl.models.batches.sender import booking_of
+from cortexdsl.models.budget import Budget
+from cortexdsl.models.endpoints.credentials import Secrets
+from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime
+from cortexdsl.models.rounds.replies import ReplyFiles
+from cortexdsl.models.rounds.requests import RequestSpool
+from cortexdsl.models.sender import check_reply, cost_of_failure, lost_usage
+from cortexdsl.models.transports.failures import Failure
+from cortexdsl.models.transports.interface import Raw
+
+_NOWHERE = Access(None, None)
+
+
+class RoundSender:
+    """Answers the calls of all debates of one round.
+
+    Parameters
+    ----------
+    replies : ReplyFiles
+        Of the rounds before.
+    requests : RequestSpool
+        Gets the requests of the next round.
+    runtime, secrets
+        Of the clients.
+
+    Attributes
+    ----------
+    booked : Usage
+        What the requests of the next round may cost.
+    last_failure : str
+        Of a call that is asked again.
+    missing : Counter of model entry
+        The calls that have no reply.
+    """
+
+    def __init__(self, replies: ReplyFiles, requests: RequestSpool, runtime: Runtime, secrets: Secrets) -> None:
+        self._replies, self._requests, self._runtime, self._secrets = replies, requests, runtime, secrets
+        self.booked, self.last_failure = NO_USAGE, ""
+        self.missing: Counter[str] = Counter()
+
+    async def send(
+        self, key: str, call: Call, budget: Budget, prompt_tokens: int, cost: Callable[[Raw], Usage]
+    ) -> AttemptResult[Raw]:
+        """Return the reply to a call, as the ordinary way would have; or never, if no round has brought one yet.
+
+        Raises
+        ------
+        RetriesExhausted
+            The call has failed as often as a call is sent.
+        """
+        model, wording = call.model, wording_of(call.model)
+        retries, spent = Retries(self._runtime), NO_USAGE
+        for outcome in self._replies.outcomes(key):
+            sent = budget.refusals.applied(call, None)
+            try:
+                if not isinstance(outcome, BatchResponse):
+                    raise outcome
+                raw = check_reply(await wording.read(sent, _NOWHERE, outcome), self._secrets)
+            except Failure as failure:
+                budget.refusals.learn(model, None, failure)
+                spent += cost_of_failure(model, failure, prompt_tokens)
+                if retries.pause_after(failure) is None:
+                    budget.spend(spent)
+                    raise RetriesExhausted(failure, retries) from None
+                retries.note(failure, lost_usage(model, failure))
+                self.last_failure = str(failure)
+            else:
+                budget.spend(spent + cost(raw))
+                return AttemptResult(raw, retries, 0.0)
+        request = await wording.request(budget.refusals.applied(call, None), _NOWHERE)
+        assert model.engine is not None
+        self._requests.add(model.engine, key, request_line(key, request.body))
+        self.missing[model.name] += 1
+        tokens, dollars = booking_of(budget, model, prompt_tokens)
+        self.booked += Usage(attempts=1, input_tokens=tokens, dollars=dollars)
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError("no one answers a call of the next round")

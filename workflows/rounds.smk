@@ -1,0 +1,134 @@
+# Rounds as files (docs/files.md): `advance` writes the requests that all debates wait for, `answer` runs an engine on a
+# file of them, and so on. The last advance writes the call logs, by which the debate jobs replay their debates. Each
+# rule names all files that it needs: no job of these reads what another one is writing.
+
+from cortexdsl.plan.forecast.rounds import rounds_of
+from cortexdsl.plan.job_digests import rounds_digest
+from cortexdsl.plan.job_files import answered_logs, round_inputs, round_parts
+
+
+# The number of files depends on the spec, so that each experiment has rules of its own.
+def rules_of(experiment):
+    """Return what the rules of an experiment are made from: its plan, its rounds, and a name that is valid in rules."""
+    plan = plan_of(experiment)
+    return SimpleNamespace(
+        plan=plan,
+        rounds=rounds_of(plan),
+        only=re.escape(experiment),
+        name=re.sub(r"\W+", "_", experiment),
+    )
+
+
+def to_advance(wildcards):
+    """Return the inputs of the advance to a round."""
+    force_outdated(wildcards.experiment)
+    return round_inputs(plan_of(wildcards.experiment), int(wildcards.round))
+
+
+def rounds_param(wildcards):
+    """Return the digest of what the requests depend on."""
+    return rounds_digest(plan_of(wildcards.experiment))
+
+
+def command(wildcards):
+    """Return the command of an engine: its replies are asked for again if it is edited."""
+    return plan_of(wildcards.experiment).engines[wildcards.engine].command
+
+
+ADVANCE = (
+    "cortexdsl advance {params.spec:q} --experiment {wildcards.experiment:q} --round {params.round}"
+    " --digest {params.digest} --connections {resources.connections}"
+    + (" --errors-again" if ERRORS_AGAIN else "")
+)
+
+for files in [
+    rules_of(experiment) for experiment in EXPERIMENTS if plan_of(experiment).engines
+]:
+
+    rule:
+        name:
+            f"advance_{files.name}"
+        input:
+            Layout("results/{experiment}").declared,
+            to_advance,
+        output:
+            [
+                Layout("results/{experiment}").requests("{round}", *part)
+                for part in round_parts(files.plan)
+            ],
+        log:
+            "results/{experiment}/logs/rounds/{round}.log",
+        wildcard_constraints:
+            experiment=files.only,
+            round=r"[1-9]\d*",
+        conda:
+            "../environment.yml"
+        threads: 1
+        resources:
+            connections=CONNECTIONS,
+        params:
+            spec=spec_path,
+            digest=rounds_param,
+            round=lambda wildcards: wildcards.round,
+        shell:
+            ADVANCE + " > {log:q} 2>&1"
+
+    for engine, facts in files.plan.engines.items():
+
+        rule:
+            name:
+                f"answer_{files.name}_{engine}"
+            input:
+                Layout("results/{experiment}").requests("{round}", "{engine}", "{part}"),
+            output:
+                Layout("results/{experiment}").replies("{round}", "{engine}", "{part}"),
+            log:
+                "results/{experiment}/logs/rounds/{round}-{engine}-{part}.log",
+            wildcard_constraints:
+                experiment=files.only,
+                round=r"[1-9]\d*",
+                engine=engine,
+                part=r"[1-9]\d*",
+            conda:
+                "../environment.yml"
+            threads: 1
+            resources:
+                **(facts.resources or {}),
+            params:
+                spec=spec_path,
+                command=command,
+            shell:
+                "cortexdsl answer {params.spec:q} --experiment {wildcards.experiment:q} --engine {wildcards.engine:q}"
+                " --requests {input:q} --out {output:q} > {log:q} 2>&1"
+
+    rule:
+        name:
+            f"finish_{files.name}"
+        input:
+            Layout("results/{experiment}").declared,
+            lambda wildcards: round_inputs(
+                plan_of(wildcards.experiment),
+                rounds_of(plan_of(wildcards.experiment)) + 1,
+            ),
+        output:
+            [
+                update(path.replace(files.plan.layout.root, "results/{experiment}", 1))
+                for dataset, shards in files.plan.shards.items()
+                for shard in shards
+                for path in answered_logs(files.plan, dataset, shard.label)
+            ],
+        log:
+            "results/{experiment}/logs/rounds/last.log",
+        wildcard_constraints:
+            experiment=files.only,
+        conda:
+            "../environment.yml"
+        threads: 1
+        resources:
+            connections=CONNECTIONS,
+        params:
+            spec=spec_path,
+            digest=rounds_param,
+            round=files.rounds + 1,
+        shell:
+            ADVANCE + " --last > {log:q} 2>&1"
