@@ -1,8 +1,8 @@
-"""Rule `advance`: run the debates of all cells as far as the replies of earlier rounds allow (docs/files.md).
+"""Rule `advance`: run the debates of all cells until they need replies that no round has brought (docs/files.md).
 
 Writes the requests that the debates then wait for, in one file for each part of an engine. The last advance of an
 experiment writes none, but the call logs, by which the debates are replayed. Until then replies are appended to open
-logs, which are no output: from these, a job that starts again continues.
+logs, which Snakemake does not delete: from these, a job that starts again continues.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.programs import check_sandbox
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
-from cortexdsl.plan.persistence.journal import record_files
-from cortexdsl.plan.persistence.ledger import declare
+from cortexdsl.plan.persistence.recording import declare, record_files
 from cortexdsl.plan.shards import Shard
 
 

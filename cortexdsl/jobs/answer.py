@@ -1,7 +1,7 @@
 """Rule `answer`: an engine answers one file of requests (docs/files.md).
 
 The file of replies has one line for each request, in the same order: the reply, or that there is none. What an engine
-that was killed has written is kept beside it, and is not asked again.
+that was killed has written is kept in a hidden file, and is not asked again.
 """
 
 from __future__ import annotations

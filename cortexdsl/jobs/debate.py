@@ -215,24 +215,24 @@ def debater(
 ) -> Callable[[Question, DebateBudget | None], Awaitable[Debate]]:
     """Return what runs the debate of a question, within the budget of a matched cell.
 
-    `elsewhere` waits for what other threads and machines do for a debate, apart from the replies of engines; by default
-    nobody is told of it.
+    `elsewhere` waits for work of other threads and machines for a debate, apart from the replies of engines; by default
+    this work is not counted.
     """
 
     def ports_of(question: Question) -> Ports:
         task = work.task
         reader = task.reader(question, names_in(work.method))
-        tell = elsewhere or _untold
+        count = elsewhere or _uncounted
 
         async def ask(call: Call) -> Reply:
             """Read the reply in a thread as soon as it comes, because reading a program runs it."""
-            reply: Reply = await (tell(client(call)) if call.model.engine is None else client(call))
+            reply: Reply = await (count(client(call)) if call.model.engine is None else client(call))
             if task.programs is not None:
-                await tell(asyncio.to_thread(reader.read, "answer", reply.text))
+                await count(asyncio.to_thread(reader.read, "answer", reply.text))
             return reply
 
         async def similarity(embedding: str, texts: Sequence[str]) -> Floats:
-            cosines: Floats = await tell(embedder(embedding, texts))
+            cosines: Floats = await count(embedder(embedding, texts))
             return cosines
 
         is_plain = task.programs is None and elsewhere is None
@@ -266,7 +266,7 @@ def debater(
     return debate_of
 
 
-def _untold(work: Awaitable[Any]) -> Awaitable[Any]:
+def _uncounted(work: Awaitable[Any]) -> Awaitable[Any]:
     return work
 
 

@@ -108,7 +108,7 @@ def _servers(spec: _References) -> Iterator[PlacedProblem]:
 
 def _engines(spec: _References) -> Iterator[PlacedProblem]:
     """Yield engines that are not there, and what an experiment with engines cannot do, since its rounds are fixed."""
-    answered = {name: entry.engine for name, entry in spec.text.models.items() if entry.engine is not None}
+    answered = {name: engine for name, entry in spec.text.models.items() if (engine := entry.as_model(name).engine)}
     for name, engine in answered.items():
         yield from spec.unknown(("models", name, "engine"), "engine", engine, spec.text.engines)
     if not answered:

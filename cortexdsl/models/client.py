@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from cortexdsl.core import Call, Limits, Model, Reply, Usage
-from cortexdsl.errors import BudgetError, ModelError, RecordError
+from cortexdsl.errors import ModelError, RecordError
 from cortexdsl.files import UNKEPT
 from cortexdsl.models.batches.sender import BatchSender
 from cortexdsl.models.budget import Budget
@@ -28,9 +28,18 @@ from cortexdsl.models.call_log.records import call_record, estimated_tokens, pai
 from cortexdsl.models.call_log.syncing import LogSyncs
 from cortexdsl.models.endpoints.retry import AttemptResult, RetriesExhausted, Runtime
 from cortexdsl.models.failure_limit import FailureLimit
-from cortexdsl.models.job_tally import EVERY, FROM_OUTSIDE, CallCounts, JobInfo, TallyWriter
-from cortexdsl.models.rounds.sender import RoundSender
-from cortexdsl.models.sender import Request, Sender, check_reply, cost_of_reply, dollars_of_attempt, error_of
+from cortexdsl.models.job_tally import EVERY, CallCounts, JobInfo, TallyWriter
+from cortexdsl.models.rounds.sender import RoundSender, outside_rounds
+from cortexdsl.models.sender import (
+    LeftError,
+    Request,
+    Sender,
+    check_reply,
+    cost_of_reply,
+    dollars_of_attempt,
+    error_of,
+    raise_unless_data,
+)
 from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.shared_state import OpenFolder, SharedState
 from cortexdsl.models.transports.failure_kinds import FailureKind
@@ -39,10 +48,6 @@ from cortexdsl.models.transports.interface import Raw, Transport
 from cortexdsl.models.transports.prices import saved_by_cache
 from cortexdsl.models.transports.registry import transport_type, way_of
 from cortexdsl.numbers import counted
-
-
-class _LeftError(ModelError):
-    """A job that ends did not send a call again: other jobs that wait for the call send it themselves."""
 
 
 class Client:
@@ -130,7 +135,7 @@ class Client:
                 me = asyncio.current_task()
                 if self._sender.is_closing or not task.cancelled() or (me is not None and me.cancelling()):
                     raise
-            except _LeftError:
+            except LeftError:
                 if self._sender.is_closing:
                     raise
             # The owner of the call was cancelled, so this job sends it. The loop must first remove the ended task.
@@ -177,17 +182,13 @@ class Client:
         Raises
         ------
         ModelError, BudgetError
-            A `_LeftError` if this job is ending.
+            A `LeftError` if this job is ending.
         """
         model, prompt_tokens, secrets = call.model, estimated_tokens(call.messages), self.secrets
-        if model.engine is not None and self._rounds is None:
-            raise ModelError(
-                f"model {model.name} ({model.model}): the engine {model.engine} answers debates alone\n"
-                "    give the model an api_base, and remove engine"
-            )
         earlier_failure = self.logs.failure(key)
         is_new = earlier_failure is None
-        transport = self._transport(model)
+        own = self._own_transports.get(model.model.partition("/")[0])
+        transport = None if model.engine is not None else own or self._shared.transport(model)
         refusals = self.budget.refusals
         declared = transport_type(f"{way_of(model)}/")
 
@@ -213,7 +214,7 @@ class Client:
             raw, retries, seconds = result.value, result.retries, result.seconds
         except RetriesExhausted as exhausted:
             failure, retries, seconds = exhausted.failure, exhausted.retries, self._clock() - begun
-            self._raise_unless_data(model, exhausted)
+            raise_unless_data(model, exhausted, self.tally, secrets)
             self.budget.spend(Usage(calls=int(is_new), failed=int(is_new)))
         record = call_record(
             key,
@@ -244,15 +245,11 @@ class Client:
         self.tally.ended(replace(usage, saved=saved), failure.kind if failure else None, is_priced=is_priced)
         return reply
 
-    def _transport(self, model: Model) -> Transport | None:
-        """Return the transport of a model; none if an engine answers it."""
-        if model.engine is not None:
-            return None
-        return self._own_transports.get(model.model.partition("/")[0]) or self._shared.transport(model)
-
     def _way(self, key: str, call: Call, request: Request[Raw]) -> Awaitable[AttemptResult[Raw]]:
         """Return the way of a call: in a file, in a batch, or alone."""
-        if self._rounds is not None and call.model.engine is not None:
+        if call.model.engine is not None:
+            if self._rounds is None:
+                raise outside_rounds(call.model)
             return self._rounds.send(key, call, self.budget, request.prompt_tokens, request.cost)
         return self._in_waves(key, call, request) if call.model.is_batched else self._at_once(request)
 
@@ -271,18 +268,6 @@ class Client:
                 is_busy=lambda: self._outside_waves > 0, seconds=self._sender.seconds, http=self._shared.batch_http,
             )  # fmt: skip
         return self._batches.send(key, call, request.prompt_tokens, request.cost)
-
-    def _raise_unless_data(self, model: Model, exhausted: RetriesExhausted) -> None:
-        """Raise the error of a request that failed, unless the failure is a fact about this call alone."""
-        failure = exhausted.failure
-        is_passing = (failure.kind.is_retried and not failure.is_certain) or failure.is_mended
-        is_left = exhausted.is_closing and is_passing
-        if failure.kind.is_data and not is_left:
-            return
-        if failure.was_sent:
-            self.tally.failed(failure.kind)
-        error = error_of(model, exhausted, self.secrets)
-        raise (_LeftError(str(error)) if is_left else error) from None
 
     async def send(self, request: Request[Any]) -> AttemptResult[Any]:
         """Send a request that is not a call (texts to embed) through the same gate, budget and retries.
@@ -359,7 +344,7 @@ class Client:
             self._shared.release(self._folder)
             if self.own_log is not None:
                 self.budget.spend(Usage(seconds=self._sender.seconds()))
-                self._publish_end(error or fault, is_cancelled=is_cancelled)
+                self.tally.publish_end(error or fault, self.secrets, is_cancelled=is_cancelled)
             if self._is_alone:
                 await self._shared.close()
                 self.budget.close()
@@ -368,13 +353,6 @@ class Client:
             raise RecordError(f"{error}\n    {replies} {UNKEPT}: the next run sends and pays for these calls again")
         if fault is not None and error is None:
             raise fault
-
-    def _publish_end(self, error: BaseException | None, *, is_cancelled: bool) -> None:
-        if error is None:
-            self.tally.publish("done")
-            return
-        self.tally.message = FROM_OUTSIDE if is_cancelled else self.secrets.clean(str(error))
-        self.tally.publish("stopped" if is_cancelled or isinstance(error, BudgetError) else "failed")
 
 
 def open_client(

@@ -17,8 +17,10 @@ from typing import Any, Literal
 
 from cortexdsl.checksums import with_checksum
 from cortexdsl.core import NO_USAGE, Usage, WaveTally
+from cortexdsl.errors import BudgetError
 from cortexdsl.files import write_file
 from cortexdsl.models.call_log.records import is_amount, is_count
+from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.interface import MOST_TOKENS
 
@@ -140,6 +142,14 @@ class TallyWriter:
             write_file(self._path, (line.encode("ascii"), b"\n"), durable=False)
         except OSError as error:  # a full disk: nothing depends on a tally, and the log says so for itself
             _say.warning("%s: the tally cannot be written: %s", self._path, error.strerror)
+
+    def publish_end(self, error: BaseException | None, secrets: Secrets, *, is_cancelled: bool) -> None:
+        """Write the last state of the job, and why it ended early."""
+        if error is None:
+            self.publish("done")
+            return
+        self.message = FROM_OUTSIDE if is_cancelled else secrets.clean(str(error))
+        self.publish("stopped" if is_cancelled or isinstance(error, BudgetError) else "failed")
 
     def publish_if_due(self) -> None:
         """Write the tally if the last time is a second ago."""

@@ -328,6 +328,23 @@ def error_of(model: Model, exhausted: RetriesExhausted, secrets: Secrets) -> Mod
     )
 
 
+class LeftError(ModelError):
+    """A job that ends did not send a call again: other jobs that wait for the call send it themselves."""
+
+
+def raise_unless_data(model: Model, exhausted: RetriesExhausted, tally: TallyWriter, secrets: Secrets) -> None:
+    """Raise the error of a request that failed, unless the failure is a fact about this call alone."""
+    failure = exhausted.failure
+    is_passing = (failure.kind.is_retried and not failure.is_certain) or failure.is_mended
+    is_left = exhausted.is_closing and is_passing
+    if failure.kind.is_data and not is_left:
+        return
+    if failure.was_sent:
+        tally.failed(failure.kind)
+    error = error_of(model, exhausted, secrets)
+    raise (LeftError(str(error)) if is_left else error) from None
+
+
 def _remedy(model: Model, kind: FailureKind) -> str:
     if kind is not FailureKind.AUTHENTICATION:
         return kind.remedy

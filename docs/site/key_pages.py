@@ -41,8 +41,9 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     ),
     "models": KeyPage(
         "Keys of models and servers",
-        "These are the keys of an entry of `models`, its price and its rate, and of an entry of `servers`.",
-        ("ModelText", "PriceText", "RateText", "BatchSettingsText", "ServerText"),
+        "These are the keys of an entry of `models`, its price and its rate, and of an entry of `servers` "
+        "or `engines`.",
+        ("ModelText", "PriceText", "RateText", "BatchSettingsText", "ServerText", "EngineText"),
     ),
     "datasets": KeyPage(
         "Keys of datasets, knowledge and tools",

@@ -24,7 +24,7 @@ _FILE_BITS = 40  # of the offset in a place, which is the number of a file and a
 def reply_in(line: bytes) -> tuple[str, Outcome] | None:
     """Return the custom id and the outcome that a line in OpenAI's batch format holds; None if it is not such a line.
 
-    vLLM reports a request that failed by a `response` with a status and no body, and an `error` beside it.
+    vLLM reports a request that failed by a `response` with a status and no body, and an `error`.
     """
     content = parse_json(line)
     name = content.get("custom_id") if isinstance(content, dict) else None

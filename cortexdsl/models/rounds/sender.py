@@ -6,7 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
-from cortexdsl.core import NO_USAGE, Call, Usage
+from cortexdsl.core import NO_USAGE, Call, Model, Usage
+from cortexdsl.errors import ModelError
 from cortexdsl.models.batches.protocols import request_line
 from cortexdsl.models.batches.requests import Access, BatchResponse, wording_of
 from cortexdsl.models.batches.sender import booking_of
@@ -20,6 +21,12 @@ from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw
 
 _NOWHERE = Access(None, None)
+
+
+def outside_rounds(model: Model) -> ModelError:
+    """Return the error of a call to an engine that no round of files can answer."""
+    what = f"model {model.name} ({model.model}): the engine {model.engine} answers the calls of debates alone"
+    return ModelError(f"{what}\n    give the model an api_base, and remove engine")
 
 
 class RoundSender:
