@@ -144,7 +144,7 @@ class _Round:
             for cell in sorted(plan.cells, key=lambda cell: cell.match is not None):
                 place = dataset, cell.slug, shard.label
                 client = await stack.enter_async_context(self._client(*place))
-                client.use_rounds(self.sender)
+                client.rounds = self.sender
                 embedder = Embedder(client, plan.models)
                 identities = await stack.enter_async_context(open_tools(plan, cell, client, embedder))
                 # A budget of an earlier run says nothing of the debates of this one.

@@ -67,6 +67,8 @@ class Client:
         The one that this job writes; None if it is offline.
     secrets : Secrets
     each_second : list of callables, called so often while the client is open
+    rounds : RoundSender or None
+        Answers the calls to models with an engine from the replies of earlier rounds.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class Client:
         self._syncs = LogSyncs(logs, self._clock)
         self._sender = Sender(shared.endpoints, budget, tally, shared.runtime, self._syncs.check)
         self._batches: BatchSender | None = None
-        self._rounds: RoundSender | None = None
+        self.rounds: RoundSender | None = None
         self._outside_waves = self._unkept = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._failure_limit = FailureLimit(counts, budget, tally.job.spec) if logs.own is not None else None
@@ -248,9 +250,9 @@ class Client:
     def _way(self, key: str, call: Call, request: Request[Raw]) -> Awaitable[AttemptResult[Raw]]:
         """Return the way of a call: in a file, in a batch, or alone."""
         if call.model.engine is not None:
-            if self._rounds is None:
+            if self.rounds is None:
                 raise outside_rounds(call.model)
-            return self._rounds.send(key, call, self.budget, request.prompt_tokens, request.cost)
+            return self.rounds.send(key, call, self.budget, request.prompt_tokens, request.cost)
         return self._in_waves(key, call, request) if call.model.is_batched else self._at_once(request)
 
     async def _at_once(self, request: Request[Any]) -> AttemptResult[Any]:
@@ -281,10 +283,6 @@ class Client:
         except RetriesExhausted as exhausted:
             self.tally.failed(exhausted.failure.kind)
             raise error_of(request.model, exhausted, self.secrets) from None
-
-    def use_rounds(self, rounds: RoundSender) -> None:
-        """Answer the calls to models with an engine from the replies of earlier rounds."""
-        self._rounds = rounds
 
     def use_transport(self, prefix: str, transport: Transport) -> None:
         """Send calls to models `prefix/...` by a transport of this job's own; the caller closes it."""

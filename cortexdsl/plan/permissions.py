@@ -35,6 +35,7 @@ from cortexdsl.templates.templates import Templates, shipped_prompts
 ENVIRONMENT = "env:"
 SENTENCE_MODELS = ("sentence-transformers/", "nli/")
 """Prefixes of similarities and embeddings whose models may lie in a folder, and run Python that lies there."""
+OWN_ENGINE = "python -m cortexdsl_tiny run-batch -i {requests} -o {replies}"
 SEARCH_KEY = "SERPER_API_KEY"
 SHOWN = 3  # pictures that are named in one line
 SMALL = 1 << 20  # bytes of a file of a model's folder whose content counts; of larger ones (weights) the size does
@@ -100,6 +101,8 @@ def _servers(spec: Spec) -> Iterator[Permission]:
 
 def _engines(spec: Spec) -> Iterator[Permission]:
     for name, engine in spec.text.engines.items():
+        if engine.command.split() == OWN_ENGINE.split():
+            continue  # the small models of this package, which other jobs run without a question, too
         yield Permission(f"run the command {_on_one_line(engine.command)}", spec.where(("engines", name)))
 
 

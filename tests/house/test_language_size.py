@@ -11,7 +11,7 @@ NOT_YET_USED = {
     "StepText.placebo",
 }
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
-MOST = {"places": 269, "places of a protocol": 83, "keys": 211, "fixed values": 94}
+MOST = {"places": 274, "places of a protocol": 83, "keys": 215, "fixed values": 94}
 """A new word makes the language harder to learn, so it replaces another one, or is worth a larger number here."""
 
 
