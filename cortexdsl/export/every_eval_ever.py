@@ -149,7 +149,7 @@ def _sample(source: ExportSource, record: Record, score: float, calls: Mapping[s
             "rounds": str(debate.rounds),
         },
     }
-    tokens = [(turn.prompt_tokens, turn.completion_tokens) for turn in debate.all_turns]
+    tokens = [(call.prompt_tokens, call.completion_tokens) for turn in debate.all_turns for call in turn.calls]
     if all(count is not None for turn in tokens for count in turn):
         sent, replied = (sum(count or 0 for count in counts) for counts in zip(*tokens, strict=True))
         sample["token_usage"] = {"input_tokens": sent, "output_tokens": replied, "total_tokens": sent + replied}

@@ -106,7 +106,7 @@ def _messages(turn: Turn, model: str, calls: Mapping[str, Any], stage: int) -> I
     known = prompts(calls.get(turn.call or ""))
     place = f"{f's{stage}' if stage else ''}t{turn.turn}"
     for number, message in enumerate(known):
-        role = message["role"] if message["role"] in ("system", "user") else "user"
+        role = message["role"] if message["role"] in ("system", "user", "assistant", "tool") else "user"
         about = {"to": turn.speaker, "round": turn.round}
         yield {"id": f"{place}-{number}", "role": role, "content": message["content"], "metadata": about}
     metadata = {
@@ -138,7 +138,10 @@ def _output(answer: str | None, models: Mapping[str, str]) -> dict[str, Any]:
 def _usage(debate: Debate) -> dict[str, dict[str, int]]:
     used: dict[str, Counter[str]] = {}
     for turn, model in (each for stage in debate.stages for each in spoken(stage)):
-        sent, replied = turn.prompt_tokens or 0, turn.completion_tokens or 0
+        calls = (turn, *turn.requests)
+        sent, replied = (
+            sum(getattr(call, kind) or 0 for call in calls) for kind in ("prompt_tokens", "completion_tokens")
+        )
         used.setdefault(model, Counter()).update(dict(zip(_COUNTS, (sent, replied, sent + replied), strict=True)))
     return {model: dict(counts) for model, counts in used.items()}
 

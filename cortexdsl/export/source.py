@@ -90,7 +90,14 @@ def prompts(call: Mapping[str, Any] | None) -> Sequence[Mapping[str, str]]:
     """Return the messages of a call as role and content; none if the call is not known."""
     if call is None:
         return []
-    return [{"role": str(one.get("role", "user")), "content": str(one["content"])} for one in call["messages"]]
+    return [{"role": str(one.get("role", "user")), "content": _content(one)} for one in call["messages"]]
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """Return the text of a message, with the functions that it calls."""
+    functions = [call["function"] for call in message.get("tool_calls") or ()]
+    calls = [f"{function['name']}({function['arguments']})" for function in functions]
+    return "\n".join(filter(None, (str(message["content"]), *calls)))
 
 
 def spoken(stage: Debate) -> list[tuple[Turn, str]]:

@@ -205,8 +205,9 @@ _REFUSAL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _TOOL = re.compile(
-    r"\s*(?:```(?:json|tool_call|tool_code)?\s*)?(?:<tool_call>|<function_?calls?>|<function=|<\|python_tag\|>"
-    r"|\[TOOL_CALLS\]|<\|tool_calls?(?:_section)?_begin\|>|<｜tool▁calls▁begin｜>)"
+    r"\s*(?:```tool [A-Za-z0-9_-]+\n"
+    r"|(?:```(?:json|tool_call|tool_code)?\s*)?(?:<tool_call>|<function_?calls?>|<function=|<\|python_tag\|>"
+    r"|\[TOOL_CALLS\]|<\|tool_calls?(?:_section)?_begin\|>|<｜tool▁calls▁begin｜>))"
 )
 
 

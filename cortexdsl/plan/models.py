@@ -14,11 +14,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cortexdsl.core import Agent, Cell, KnowledgeSource, Method, Model
+from cortexdsl.engine.methods import stages_of
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.models.endpoints.providers import missing_package, nearest_provider, provider_of
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.prices import PRICE_REMEDY, bills_itself, has_price
-from cortexdsl.models.transports.registry import refused_options_of, runs_here, weights_of
+from cortexdsl.models.transports.registry import has_functions, refused_options_of, runs_here, weights_of
 from cortexdsl.models.transports.tool import PYTHON, SEARCH, source_of
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def check_providers(spec: Spec) -> None:
         raise SpecError(problems)
 
 
-def refused_options(spec: Spec, cells: Iterable[Cell]) -> list[Problem]:
+def refused_options(spec: Spec, cells: Sequence[Cell]) -> list[Problem]:
     """Return the options of models that their providers do not take, by what the transports know without a call."""
     problems: dict[Problem, None] = {}
     used: list[Model] = []
@@ -151,7 +152,28 @@ def refused_options(spec: Spec, cells: Iterable[Cell]) -> list[Problem]:
             what = f"{model.name} ({model.model}) does not take {name}" + (f": {reason}" if reason else "")
             remedy = f"remove it, or leave it out by drop: [{name}] in the entry of {model.name}"
             problems[spec.problem(("models", model.name), what, remedy)] = None
+    for model in _calling_functions(cell.debate for cell in cells):
+        refused = refused_options_of(replace(model, options=MappingProxyType({"tools": _A_FUNCTION})))
+        if "tools" in refused:
+            what = f"{model.name} ({model.model}) takes no function calls, and uses tools"
+            remedy = "write function_calls: false in its entry: it then asks for tools in its text"
+            problems[spec.problem(("models", model.name), what, remedy)] = None
     return list(problems)
+
+
+_A_FUNCTION = [{"type": "function", "function": {"name": "sums", "parameters": {"type": "object", "properties": {}}}}]
+
+
+def _calling_functions(methods: Iterable[Method]) -> list[Model]:
+    """Return the models that use tools in their turns by function calls, each once."""
+    found: list[Model] = []
+    steps = ((stage, step) for method in methods for stage in stages_of(method) for step in stage.steps.values())
+    for stage, step in steps:
+        for agent in stage.role_agents.get(step.role, ()) if step.tools else ():
+            model = step.model_of(agent)
+            if step.tools_of(agent.name) and has_functions(model) and model not in found:
+                found.append(model)
+    return found
 
 
 def may_cost(model: Model) -> bool:

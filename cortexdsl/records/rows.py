@@ -11,7 +11,7 @@ from cortexdsl.core import Turn
 from cortexdsl.records.debates import Record
 
 Row: TypeAlias = dict[str, Any]
-_TURN = tuple(field.name for field in fields(Turn))
+_TURN = tuple(field.name for field in fields(Turn) if field.name != "requests")
 
 
 def turn_rows(records: Iterable[Record]) -> Iterator[Row]:
@@ -20,6 +20,8 @@ def turn_rows(records: Iterable[Record]) -> Iterator[Row]:
         for turn in record.debate.turns:
             row = _keys(record) | _fields(turn)
             row["beside"] = "; ".join(f"{what}: {value or ''}" for what, value in turn.beside.items())
+            row["tool_uses"] = len(turn.uses)
+            row["failed_tool_uses"] = sum(use.error is not None for use in turn.uses)
             yield row | {key: " ".join(map(str, row[key])) for key in ("heard", "recalled")}
 
 
@@ -70,6 +72,9 @@ def debate_rows(records: Iterable[Record]) -> Iterator[Row]:
                 _fields(turn)
                 | {"heard": list(turn.heard), "recalled": list(turn.recalled)}
                 | {"beside": [{"reads": what, "value": value} for what, value in turn.beside.items()]}
+                | {"measured": None if turn.measured is None else asdict(turn.measured)}
+                | {"placebos": [asdict(placebo) for placebo in turn.placebos]}
+                | {"tool_uses": [asdict(use) for use in turn.uses]}
                 for turn in debate.turns
             ],
             "edges": [{key: row[key] for key in edges} for row in edge_rows([record])],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from cortexdsl.core import Debate, Graph, Measured, Model, Placebo, Question, ToolRequest, Turn
 from cortexdsl.numbers import counted
@@ -41,7 +41,7 @@ def graphs_by_execution(debate: Debate) -> Mapping[int, Graph]:
 _INDENT = "    "
 
 
-Prompts: TypeAlias = Mapping[str, Sequence[Mapping[str, str]] | None]
+Prompts: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]] | None]
 """The messages of calls, each with `role` and `content`, by the calls' keys; None: the call is in no log."""
 
 
@@ -148,13 +148,16 @@ def _request(request: ToolRequest) -> Iterator[str]:
         yield from (f"{_INDENT}{mark} {line}" for line in printable(use.told).split("\n"))
 
 
-def _prompt(messages: Sequence[Mapping[str, str]] | None) -> Iterator[str]:
+def _prompt(messages: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
     if messages is None:
         yield f"{_INDENT}(its prompt is in no call log)"
         return
     for message in messages:
         yield f"{_INDENT}< [{_word(message['role'])}]"
-        yield from (f"{_INDENT}< {line}".rstrip() for line in printable(message["content"]).split("\n"))
+        calls = [call["function"] for call in message.get("tool_calls") or ()]
+        texts = [message["content"], *(f"{call['name']}({call['arguments']})" for call in calls)]
+        for text in filter(None, texts):
+            yield from (f"{_INDENT}< {line}".rstrip() for line in printable(text).split("\n"))
 
 
 def _sureness(measured: Measured) -> str:

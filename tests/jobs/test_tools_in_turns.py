@@ -280,6 +280,19 @@ def test_what_is_refused(here: Path, old: str, new: str, problem: str) -> None:
     assert "specs/x.yaml:" in str(refused.value)
 
 
+def test_a_provider_without_function_calls_is_named_before_anything_is_sent(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = "{model: openai/m, api_base: env:BASE, transport: direct}"
+    (here / "specs/x.yaml").write_text(SPEC.replace(entry, "{model: perplexity/sonar}"))
+    assert main(["check", "x"]) == 2
+    said = capsys.readouterr()
+    assert "hosted (perplexity/sonar) takes no function calls, and uses tools\n" in said.out + said.err
+    assert "write function_calls: false in its entry: it then asks for tools in its text" in said.out + said.err
+    (here / "specs/x.yaml").write_text(SPEC.replace(entry, "{model: perplexity/sonar, function_calls: false}"))
+    assert main(["check", "x"]) == 0
+
+
 def test_a_tool_cannot_use_tools(here: Path) -> None:
     text = SPEC.replace("everyone}", "everyone, judge: {tool: sums}}").replace(
         "schedule: [answer]",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -96,3 +97,24 @@ def test_the_experiment_is_replayed_without_running_a_program(bench: Bench) -> N
     replayed = verb(bench, "replay", "specs/examples/tool-use.yaml", path="/nowhere")
     assert replayed.returncode == 0, replayed.stderr
     assert "byte for byte" in replayed.stdout + replayed.stderr
+
+
+def test_exports_have_uses_of_tools(bench: Bench) -> None:
+    out = bench.folder / "out"
+    for words in (
+        ("--table", "turns", "--out", f"{out}/turns.csv"),
+        ("--table", "debates", "--out", f"{out}/debates.jsonl"),
+        ("--to", "inspect", "--out", f"{out}/inspect"),
+        ("--to", "every-eval-ever", "--out", f"{out}/eee"),
+    ):
+        done = verb(bench, "export", "results/examples/tool-use", *words)
+        assert done.returncode == 0, done.stderr
+    with (out / "turns.csv").open(encoding="utf-8", newline="") as file:
+        used = sum(int(row["tool_uses"]) for row in csv.DictReader(file))
+    nested = [json.loads(line) for line in (out / "debates.jsonl").read_text(encoding="utf-8").splitlines()]
+    uses = [use for debate in nested for turn in debate["turns"] for use in turn["tool_uses"]]
+    assert used == len(uses) > 0
+    assert {use["tool"] for use in uses} == {"calculator", "python"}
+    logs = [json.loads(path.read_text(encoding="utf-8")) for path in (out / "inspect").glob("*tumix*.json")]
+    messages = [message for log in logs for sample in log["samples"] for message in sample["messages"]]
+    assert any(message["content"].startswith("Result of calculator:") for message in messages)
