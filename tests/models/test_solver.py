@@ -484,3 +484,50 @@ def test_to_find_no_mistake_is_no_answer() -> None:
     said = "Your steps are sound; I find no mistake in them."
     read = read_prompt(Templates().render("acc/revise.j2", view(heard=[turn(said)], own=[RIGHT])))
     assert (read.heard, read.silent, read.own) == ((), 1, "14")
+
+
+TOOLS = """
+
+Before you answer, you may use tools:
+- notes: Searches a collection of texts, and returns the best passages. It takes what to search for.
+- {tool}
+
+To use one, write a block like this, and nothing after it:
+
+```tool notes
+query
+```"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "told"),
+    [
+        (
+            "sums: Computes arithmetic exactly: + -. It takes one expression.",
+            "```tool sums\n13+4*5\n```",
+            "13+4*5 = 33",
+        ),
+        ("py: Runs a Python program. It takes the program.", "```tool py\nprint(13+4*5)\n```", "33"),
+    ],
+)
+def test_the_solver_has_a_tool_compute_and_takes_the_result(tool: str, asked: str, told: str) -> None:
+    prompt = "Question: What is 13+4*5?\n\nEnd with these lines:\nAnswer: <a number>\nConfidence: <from 0 to 1>"
+    first = {"role": "user", "content": prompt + TOOLS.format(tool=tool)}
+    request = solve([first], 1, {"skill": 0.0})
+    assert request.text == asked
+    name = asked.split()[1]
+    talk = [first, {"role": "assistant", "content": asked}, {"role": "user", "content": f"Result of {name}:\n{told}"}]
+    for seed in range(20):
+        reply = solve(talk, seed, {"skill": 0.0}).text
+        assert "\nAnswer: 33\n" in reply
+        assert "```" not in reply
+    failed = [*talk[:2], {"role": "user", "content": f"Error of {name}:\nit failed\n\nNo further use of a tool."}]
+    assert {solve(failed, seed, {"skill": 0.0}).text.splitlines()[0] for seed in range(5)} == {"Working step by step:"}
+
+
+def test_a_tool_that_cannot_compute_is_not_used() -> None:
+    prompt = "Question: What is 13+4*5?\n\nAnswer: <a number>"
+    bare = solve([{"role": "user", "content": prompt}], 1, {"skill": 1.0}).text
+    with_tool = {"role": "user", "content": prompt + TOOLS.format(tool="own: Does something. It takes a text.")}
+    said = solve([with_tool], 1, {"skill": 1.0}).text
+    assert said.partition("Confidence")[0] == bare.partition("Confidence")[0]

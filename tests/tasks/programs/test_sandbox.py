@@ -277,3 +277,49 @@ def test_the_code_inside_needs_nothing_else_of_the_package() -> None:
     own = [name for name in loaded if name.startswith("cortexdsl.tasks.programs.")]
     assert own == ["cortexdsl.tasks.programs.inside", "cortexdsl.tasks.programs.plain_values"]
     assert not {"json", "re", "typing", "collections"} & set(loaded)
+
+
+@pytest.mark.parametrize(
+    ("program", "shown"),
+    [
+        ("print(6 * 7)", "42"),
+        ("x = 1", "(the program printed nothing)"),
+        ("print('a')\n1 / 0", "a\nZeroDivisionError in line 2: division by zero"),
+        ("def f(:", "SyntaxError in line 1: invalid syntax (program.py, line 1)"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("import sys; print('to stderr', file=sys.stderr)", "to stderr"),
+        ("print(__name__)", "__main__"),
+        ("import os; print(sorted(os.listdir('/own')), os.environ.get('USER'))", "[] None"),
+        ("import subprocess; subprocess.run(['ls'])", "PermissionError in line 1: [Errno 1] Operation not permitted"),
+        ("import os\nprint('before', flush=True)\nos._exit(0)\nprint('after')", "before"),
+        ("open('/own/x', 'w').write('y'); print(open('/own/x').read())", "y"),
+    ],
+)
+def test_a_program_alone_shows_what_it_prints(program: str, shown: str) -> None:
+    assert sandbox.output_of(program) == shown
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("import socket; socket.create_connection(('1.1.1.1', 80))", "Network is unreachable"),
+        (f"print(open({str(Path(__file__))!r}).read())", "FileNotFoundError"),
+        ("open('/usr/x', 'w')", "Read-only file system"),
+        ("x = bytearray(2 << 30)", "MemoryError"),
+    ],
+)
+def test_a_program_alone_reaches_nothing(program: str, words: str) -> None:
+    assert words in sandbox.output_of(program)
+
+
+def test_endless_output_is_cut() -> None:
+    shown = sandbox.output_of("while True: print('x' * 1000)")
+    assert shown.endswith(f"(only the first {sandbox.LONGEST_OUTPUT:,} bytes)")
+    assert len(shown) < sandbox.LONGEST_OUTPUT + 100
+
+
+def test_a_program_alone_ends_at_its_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "SECONDS", 1)
+    assert sandbox.output_of("while True: pass") == "(ended: it took more than 1 s)"
+    monkeypatch.setattr(sandbox, "WALL_SECONDS", 1)
+    assert sandbox.output_of("import time; time.sleep(60)") == "(ended: it took more than 1 s)"
