@@ -24,7 +24,7 @@ from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.plan.record import PlanRecord
-from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, rows_of
+from cortexdsl.report.csv_rows import rows_of
 from cortexdsl.report.data import ALPHA, ReportData
 from cortexdsl.report.phrasing.claims import answer, details_in_words
 from cortexdsl.report.phrasing.comparisons import (
@@ -45,6 +45,7 @@ from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, mi
 from cortexdsl.stats.inference.groups import changed_questions, equal_groups
 from cortexdsl.stats.planning.planning import further_needed
 from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
+from cortexdsl.stats.tables.rows import BoundRow, ClaimRow, ComparisonRow
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of
 from cortexdsl.stats.verdicts import evaluate_claims
 from cortexdsl.text_layout import wrapped

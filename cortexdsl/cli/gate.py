@@ -42,13 +42,14 @@ from cortexdsl.plan.persistence.run_record import early_end, is_locked
 from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.plan.record import PlanRecord, plan_or_empty, spec_of
 from cortexdsl.records.tallies import Tallies, total_of
-from cortexdsl.report.csv_rows import ClaimRow, read_frame, rows_of
+from cortexdsl.report.csv_rows import read_frame, rows_of
 from cortexdsl.report.data import ALPHA
 from cortexdsl.report.gate import Gate, RequiredClaim, outcome_of
 from cortexdsl.report.phrasing.comparisons import claims_decided
 from cortexdsl.report.phrasing.ledger import changes_in_words
 from cortexdsl.stats.planning.planning import further_needed
 from cortexdsl.stats.relabelling import relabelled
+from cortexdsl.stats.tables.rows import ClaimRow
 from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.verdicts import evaluate_claims
 

@@ -40,7 +40,6 @@ from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table
 from cortexdsl.stats.verdicts import evaluate_claims
 
-COLUMNS = ("declared", "changed", "runs", "ledger")
 BEFORE, AFTER, NEVER = "before the first call", "after the first call", "nothing was declared before the first call"
 
 
@@ -56,7 +55,7 @@ def with_history(verdicts: pd.DataFrame, journal: Journal, arms: Sequence[CellNa
         is faulty. All are empty for tables without a ledger, such as those of other programs.
     """
     if not journal.is_kept:
-        return verdicts.assign(**dict.fromkeys(COLUMNS, ""))
+        return verdicts.assign(**dict.fromkeys(("declared", "changed", "runs", "ledger"), ""))
     when, changed, is_bound, runs = [], [], [], []
     for claim in verdicts["claim"]:
         bound = binding_changes(journal.since, design_of(parse_claim(claim), arms).all_cells)

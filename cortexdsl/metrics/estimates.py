@@ -38,10 +38,11 @@ from cortexdsl.core import Bools, Floats
 from cortexdsl.core.metric_types import Metric
 from cortexdsl.core.metrics import METRICS
 from cortexdsl.errors import InputError
-from cortexdsl.metrics.rows import MetricRow, RoundRow, columns_of
+from cortexdsl.metrics.rows import MetricRow, RoundRow
 from cortexdsl.metrics.scores import Row
 from cortexdsl.stats.inference.bootstrap import Resampled, bca
 from cortexdsl.stats.inference.outcomes import LEVEL, few_units, jackknife_factors, satterthwaite, wilson
+from cortexdsl.stats.tables.rows import columns_of
 from cortexdsl.stats.tables.score_table import ALL, ScoreTable, metric_named, score_table
 from cortexdsl.stats.tables.selective import SCORE, linearised_statistic
 

@@ -5,13 +5,7 @@ The fields of a class are the columns of its file, in their order. The site has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
-
-
-def columns_of(kind: type[Any]) -> list[str]:
-    """Return the columns of a table, by the class of its rows."""
-    return [field.name for field in fields(kind)]
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +122,24 @@ class PersuasionRow:
     right_adopted: int
     wrong_faced: int
     wrong_adopted: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A row of tokens.csv: tokens of a cell's debates, as measured and as a model of debates in groups predicts."""
+
+    dataset: str
+    cell: str
+    agents: int
+    rounds: int
+    groups: int
+    stages: int
+    question_tokens: float
+    reply_tokens: float
+    measured: float
+    debate_model: float
+    group_model: float
+    best_groups: int
 
 
 @dataclass(frozen=True, slots=True)

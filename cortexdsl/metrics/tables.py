@@ -23,12 +23,13 @@ from cortexdsl.metrics.calibration import (
 )
 from cortexdsl.metrics.influence import Occasion, exposures, occasions
 from cortexdsl.metrics.replies import calls_of, total
-from cortexdsl.metrics.rows import AgentRow, AgreementRow, BinRow, CalibrationRow, PersuasionRow, columns_of
+from cortexdsl.metrics.rows import AgentRow, AgreementRow, BinRow, CalibrationRow, PersuasionRow
 from cortexdsl.metrics.scores import Row
 from cortexdsl.metrics.token_model import token_table
 from cortexdsl.metrics.view import DebateView, Grade, view_debate
 from cortexdsl.records import Record
 from cortexdsl.stats.tables.calibration import BINS
+from cortexdsl.stats.tables.rows import columns_of
 from cortexdsl.tasks.judging import Answered, agreement
 
 KINDS: tuple[ConfidenceKind, ...] = get_args(ConfidenceKind)

@@ -10,13 +10,10 @@ import numpy as np
 import pandas as pd
 
 from cortexdsl.metrics.replies import total_tokens
+from cortexdsl.metrics.rows import TokenRow
 from cortexdsl.metrics.view import DebateView, view_debate
 from cortexdsl.records import Record
-
-TOKEN_COLUMNS = (
-    "dataset", "cell", "agents", "rounds", "groups", "stages", "question_tokens", "reply_tokens", "measured",
-    "debate_model", "group_model", "best_groups",
-)  # fmt: skip
+from cortexdsl.stats.tables.rows import columns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ def token_table(records: Iterable[Record]) -> pd.DataFrame:
             measured = sum(tokens for tokens in spent if tokens is not None) / len(views)
             groups, per_stage = talk_groups(views[0])
             rows.append((*key, *_row(sizes, groups, per_stage, measured)))
-    return pd.DataFrame(rows, columns=list(TOKEN_COLUMNS))
+    return pd.DataFrame(rows, columns=columns_of(TokenRow))
 
 
 def talk_groups(view: DebateView) -> tuple[int, int]:

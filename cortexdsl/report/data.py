@@ -19,7 +19,8 @@ from cortexdsl.plan.persistence.store import last_look
 from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.records.tallies import JobTally, Tallies
-from cortexdsl.report.csv_rows import BoundRow, ClaimRow, ComparisonRow, FrontRow, MatchRow, read_frame
+from cortexdsl.report.csv_rows import read_frame
+from cortexdsl.stats.tables.rows import BoundRow, ClaimRow, ComparisonRow, FrontRow, MatchRow
 from cortexdsl.stats.tables.score_table import absent_replicates
 
 ALPHA = 0.05

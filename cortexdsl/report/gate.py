@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.plain_text import printable
-from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.phrasing.claims import MARKS, Answer, answer
 from cortexdsl.report.terminal import answer_lines
+from cortexdsl.stats.tables.rows import ClaimRow
 from cortexdsl.text_layout import wrapped
 
 VERSION = 1

@@ -53,13 +53,10 @@ from cortexdsl.stats.inference.phrases import ONE_FAILS
 from cortexdsl.stats.inference.random_effects import random_effect
 from cortexdsl.stats.inference.unseen import NOTHING_UNSEEN, Unseen, Value, unseen_in
 from cortexdsl.stats.tables.answers import NoAnswerError, lies_in_answers
+from cortexdsl.stats.tables.rows import ClaimRow, columns_of_tests
 from cortexdsl.stats.tables.score_table import WORDING_COLUMN, Ints, ScoreTable, score_table
 from cortexdsl.stats.tables.units import Units
 
-VERDICT_COLUMNS = (
-    "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
-    "leans", "corrected", "ci_low_simultaneous", "ci_high_simultaneous",
-)  # fmt: skip
 Verdict: TypeAlias = Literal["supported", "contradicted", "undecided"]
 
 
@@ -99,7 +96,7 @@ def evaluate_claims(
     Returns
     -------
     DataFrame
-        The columns of hypotheses.csv (`VERDICT_COLUMNS`). Declared claims are adjusted among themselves, exploratory
+        The columns of hypotheses.csv (`ClaimRow`). Declared claims are adjusted among themselves, exploratory
         ones among all; a declared claim that is no longer made still counts in both. The note says if missing or
         unreadable answers would change the verdict. `ci_low` and `ci_high` are of the claim alone, at 95 %; those
         named simultaneous belong to the adjusted decision at `alpha` (`families.simultaneous_level`).
@@ -138,7 +135,7 @@ def evaluate_claims(
             cases = [verdict_of(end, _adjusted(p, i, end.p, group, correction, withdrawn), alpha) for end in ends]
             note = phrases.joined(note, phrases.doubtful_answers(*finding.doubtful, verdict, *cases))
         rows.append(row_of(claim, replace(finding, note=note), adjusted, verdict, not early[i], together))
-    return pd.DataFrame(rows, columns=list(VERDICT_COLUMNS))
+    return pd.DataFrame(rows, columns=columns_of_tests(ClaimRow))
 
 
 def _together(
@@ -181,7 +178,7 @@ def row_of(
     claim: Claim, finding: Finding, adjusted: float, verdict: Verdict, exploratory: bool,
     together: tuple[float, float] = (np.nan, np.nan),
 ) -> tuple[object, ...]:  # fmt: skip
-    """Return a row of hypotheses.csv, in the order of `VERDICT_COLUMNS`.
+    """Return a row of hypotheses.csv, in the order of `ClaimRow`.
 
     `together` is the interval that belongs to the adjusted decision. The column `leans` names the side of an undecided
     claim that the estimate is on; it is empty if nothing was tested.

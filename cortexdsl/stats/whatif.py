@@ -17,15 +17,9 @@ from cortexdsl.claims.cells import CellNames
 from cortexdsl.core import Family
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import compare_families
+from cortexdsl.stats.tables.rows import EffectRow, columns_of
 from cortexdsl.stats.tables.score_table import ALL, score_table
 from cortexdsl.stats.tables.units import units
-
-EFFECT_COLUMNS = (
-    "dataset", "cell", "without", "whole", "left_out", "effect", "ci_low", "ci_high", "ci_low_simultaneous",
-    "ci_high_simultaneous", "test", "p", "p_adjusted", "correction", "n_questions", "changed", "asked", "declared",
-    "note", "metric",
-)  # fmt: skip
-
 
 Row: TypeAlias = Mapping[str, str | int | float | None]
 """A row of scores.csv, by column."""
@@ -106,7 +100,7 @@ def effects(
                 "asked": int(branch[OWN_CALLS].sum()), "declared": is_declared, "note": row["note"],
                 "metric": metric,
             })  # fmt: skip
-    return pd.DataFrame(results, columns=list(EFFECT_COLUMNS))
+    return pd.DataFrame(results, columns=columns_of(EffectRow))
 
 
 def _mean(rows: pd.DataFrame, column: str) -> float:

@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from file_values import CALL_LOG, COLUMNS, FILES, PACKED, RECORDS, SCORES, TRANSCRIPT, VERSIONS, WAVES
 from markdown_tables import table
 
 from cortexdsl.core import debates as core
-from cortexdsl.jobs.verdict import COLUMNS as HISTORY
 from cortexdsl.metrics import rows
-from cortexdsl.metrics.rows import columns_of
-from cortexdsl.metrics.token_model import TOKEN_COLUMNS
 from cortexdsl.plan.persistence.file_entries import FileEntry
 from cortexdsl.plan.persistence.journal import LedgerEntry
 from cortexdsl.records import debates as records
-from cortexdsl.stats.inference.budgets import FRONT_COLUMNS, MATCH_COLUMNS
-from cortexdsl.stats.inference.families import BOUND_COLUMNS, COMPARISON_COLUMNS
-from cortexdsl.stats.verdicts import VERDICT_COLUMNS
-from cortexdsl.stats.whatif import EFFECT_COLUMNS
+from cortexdsl.stats.tables import rows as tests
+from cortexdsl.stats.tables.rows import columns_of
 
 WRITTEN: Mapping[str, str] = {"Measured.asides": "calls"}
 """Fields that have another name in the file."""
 VERSION = {"schema_version": "[version of the format](#versions-of-the-format)"}
 CHECKSUM = {"checksum": "CRC-32 of everything before it in the line; always last"}
-TABLES: Mapping[str, tuple[str, Iterable[str]]] = {
-    "hypotheses.csv": ("The claims of the spec with their verdicts.", [*VERDICT_COLUMNS, *HISTORY, "questions_needed"]),
-    "comparisons.csv": ("Cells against their references; `difference` is cell minus reference.",
-                        [*COMPARISON_COLUMNS, "exploratory"]),
-    "bounds.csv": ("Whether missing and unreadable answers could change a comparison.", BOUND_COLUMNS),
-    "fronts.csv": ("Accuracy and budget of cells, and the share of resamples with them on the front.", FRONT_COLUMNS),
-    "matches.csv": ("What matched cells spent, as a share of their budgets.", MATCH_COLUMNS),
-    "metrics.csv": ("Metrics of cells. The dataset `all` is the mean over datasets.", columns_of(rows.MetricRow)),
-    "rounds.csv": ("Accuracy, consensus and listening after each round.", columns_of(rows.RoundRow)),
-    "agents.csv": ("Agents of cells. `hears` and `is_heard` count edges of a debate.", columns_of(rows.AgentRow)),
-    "persuasion.csv": ("Answers that a listener heard from a speaker, and those that it adopted.",
-                       columns_of(rows.PersuasionRow)),
-    "calibration.csv": ("Sources of confidence of cells.", columns_of(rows.CalibrationRow)),
-    "reliability.csv": ("Answers by bins of confidence, and the share of them that is right.", columns_of(rows.BinRow)),
-    "agreement.csv": ("Answers that a judge graded, compared with exact match.", columns_of(rows.AgreementRow)),
-    "tokens.csv": ("Tokens of debates, as measured and as a model of debates in groups predicts.", TOKEN_COLUMNS),
-    "whatif/effects.csv": ("What leaving something out changes.", EFFECT_COLUMNS),
-}  # fmt: skip
+TABLES: Mapping[str, tuple[str, type]] = {
+    "hypotheses.csv": ("The claims of the spec with their verdicts.", tests.ClaimRow),
+    "comparisons.csv": ("Cells against their references; `difference` is cell minus reference.", tests.ComparisonRow),
+    "bounds.csv": ("Whether missing and unreadable answers could change a comparison.", tests.BoundRow),
+    "fronts.csv": ("Accuracy and budget of cells, and the share of resamples with them on the front.", tests.FrontRow),
+    "matches.csv": ("What matched cells spent, as a share of their budgets.", tests.MatchRow),
+    "metrics.csv": ("Metrics of cells. The dataset `all` is the mean over datasets.", rows.MetricRow),
+    "rounds.csv": ("Accuracy, consensus and listening after each round.", rows.RoundRow),
+    "agents.csv": ("Agents of cells. `hears` and `is_heard` count edges of a debate.", rows.AgentRow),
+    "persuasion.csv": ("Answers that a listener heard from a speaker, and those that it adopted.", rows.PersuasionRow),
+    "calibration.csv": ("Sources of confidence of cells.", rows.CalibrationRow),
+    "reliability.csv": ("Answers by bins of confidence, and the share of them that is right.", rows.BinRow),
+    "agreement.csv": ("Answers that a judge graded, compared with exact match.", rows.AgreementRow),
+    "tokens.csv": ("Tokens of debates, as measured and as a model of debates in groups predicts.", rows.TokenRow),
+    "whatif/effects.csv": ("What leaving something out changes.", tests.EffectRow),
+}
 """What each table has, and its columns as their writers declare them."""
 
 
@@ -174,7 +167,7 @@ def _of_files() -> Iterator[str]:
         "columns",
     )
     yield "## Other tables"
-    listed = ((f"`{name}`", what, f"`{', '.join(columns)}`") for name, (what, columns) in TABLES.items())
+    listed = ((f"`{name}`", what, f"`{', '.join(columns_of(kind))}`") for name, (what, kind) in TABLES.items())
     yield table(("file", "rows", "columns"), listed)
     yield _section("Columns that need a word", COLUMNS, head="column")
 

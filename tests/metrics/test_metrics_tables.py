@@ -15,10 +15,11 @@ from cortexdsl.core.metrics import ALIASES, METRICS
 from cortexdsl.errors import InputError
 from cortexdsl.metrics.estimates import Sums, _draws, estimate, metrics_table, round_table
 from cortexdsl.metrics.registry import MEASURES, OF_JOB, READINGS, asked_measures
-from cortexdsl.metrics.rows import AgentRow, AgreementRow, BinRow, CalibrationRow, PersuasionRow, columns_of
+from cortexdsl.metrics.rows import AgentRow, AgreementRow, BinRow, CalibrationRow, PersuasionRow
 from cortexdsl.metrics.scores import round_rows, score_rows
 from cortexdsl.metrics.tables import agent_table, agreement_rows, debate_tables
 from cortexdsl.report.csv_rows import read_frame
+from cortexdsl.stats.tables.rows import columns_of
 from cortexdsl.stats.tables.score_table import metric_named, score_table
 from tests.stats.debates import grade, made, record
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import DataError
-from cortexdsl.report.csv_rows import ClaimRow, read_frame
+from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.tables.files import as_csv, as_markdown
 from cortexdsl.report.tables.table import count, group, share, tabulate, text
+from cortexdsl.stats.tables.rows import ClaimRow
 
 
 @dataclass(frozen=True)

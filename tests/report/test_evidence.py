@@ -6,17 +6,17 @@ import pytest
 
 from cortexdsl.core import StoppingRule
 from cortexdsl.plan.record import PlanRecord
-from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.claims import answer, details_in_words, with_shared_notes
 from cortexdsl.report.phrasing.comparisons import claims_decided, intervals
 from cortexdsl.report.phrasing.provenance import stopping_line
+from cortexdsl.stats.tables.rows import ClaimRow
 from tests.report.test_words import plain
 
 
 def row(claim: str, p: float | None = 0.62, verdict: str = "undecided", **more: object) -> ClaimRow:
     values = {"test": "sign-flip exact", "note": "", **more}
-    return ClaimRow(claim, -0.033, -0.12, 0.05, p, p, verdict, False, **values)  # type: ignore[arg-type]
+    return ClaimRow(claim, -0.033, -0.12, 0.05, p, p, verdict, **values)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import pytest
 
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.numbers import Kind, difference, estimate, in_dollars, interval, number, p_clause, p_value
-from cortexdsl.report.csv_rows import ClaimRow, read_row
+from cortexdsl.report.csv_rows import read_row
 from cortexdsl.report.phrasing.claims import adjusted_interval, answer, claim_in_words
+from cortexdsl.stats.tables.rows import ClaimRow
 
 
 def plain(text: str) -> str:

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from cortexdsl.core import Family
-from cortexdsl.stats.inference.families import BOUND_COLUMNS, missing_bounds
+from cortexdsl.stats.inference.families import missing_bounds
 from cortexdsl.stats.inference.paired import Paired
+from cortexdsl.stats.tables.rows import BoundRow, columns_of
 from tests.stats.tables import long_table
 
 RIGHT = {"a": 16, "b": 10, "c": 4}  # of 20 questions, always the first ones
@@ -34,4 +35,4 @@ def test_unreadable_answers_that_could_turn_a_comparison() -> None:
 def test_answers_that_can_all_be_read_have_no_bounds() -> None:
     found = bounds()
     assert found.empty
-    assert tuple(found) == BOUND_COLUMNS
+    assert list(found) == columns_of(BoundRow)

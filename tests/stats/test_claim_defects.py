@@ -10,9 +10,10 @@ from cortexdsl.core import Family, Floats
 from cortexdsl.stats.inference.contrasts import contrast_outcomes
 from cortexdsl.stats.inference.families import compare_families
 from cortexdsl.stats.sequential.sequential import evaluate_anytime
+from cortexdsl.stats.tables.rows import ClaimRow, columns_of_tests
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.tables.units import units
-from cortexdsl.stats.verdicts import VERDICT_COLUMNS, evaluate_claims
+from cortexdsl.stats.verdicts import evaluate_claims
 from tests.stats.tables import long_table, two_by_two
 
 PAIR = np.array([[1.0, -1.0]])
@@ -139,7 +140,7 @@ def test_interval_and_p_of_numbers_are_one_procedure(questions: int, level: floa
 
 def test_the_null_of_each_p_is_said_and_where_an_undecided_estimate_leans() -> None:
     frame = long_table(two_by_two(40, 12, 9, 39))
-    assert tuple(evaluate_claims(frame, [], seed=1).columns) == VERDICT_COLUMNS
+    assert list(evaluate_claims(frame, [], seed=1).columns) == columns_of_tests(ClaimRow)
     rows = {claim: _row(frame, claim) for claim in (MARGIN, "score(a) < score(b)", "score(a) == score(b) +- 0.1")}
     assert rows[MARGIN]["null"].startswith("a difference of -0.05 (the margin), two-sided")
     assert all(row["verdict"] == "undecided" for row in (rows[MARGIN], rows["score(a) < score(b)"]))

@@ -21,7 +21,6 @@ from cortexdsl.core import Correction, Family
 from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.accuracies import d_z, discordant_odds_ratio
 from cortexdsl.stats.inference.families import (
-    COMPARISON_COLUMNS,
     CORRECTIONS,
     adjust,
     compare_families,
@@ -29,6 +28,7 @@ from cortexdsl.stats.inference.families import (
     simultaneous_level,
 )
 from cortexdsl.stats.inference.paired import Paired
+from cortexdsl.stats.tables.rows import ComparisonRow, columns_of_tests
 from cortexdsl.stats.tables.score_table import absent_in_words
 from tests.stats.tables import long_table, two_by_two
 
@@ -69,7 +69,7 @@ def test_columns_are_the_contract_and_holm_counts_every_row() -> None:
     frame = pd.concat([_three().assign(dataset=name, tokens=5.0) for name in ("x", "y")])
     frame.loc[frame.cell == "b", "tokens"] = 7.0
     found = compare_families(frame, [Family("f", ("b", "c"), "a")], ["accuracy", "tokens"], seed=1)
-    assert tuple(found.columns) == COMPARISON_COLUMNS
+    assert list(found.columns) == columns_of_tests(ComparisonRow)
     assert list(found["dataset"]) == ["x", "x", "y", "y", "all", "all"] * 2
     assert found["p_adjusted"].to_numpy() == pytest.approx(adjust(found["p"].to_numpy()), nan_ok=True)
     assert found["test"].str.startswith("none").tolist() == [False] * 6 + [True] * 6  # tokens that never vary

@@ -14,8 +14,9 @@ from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.contrasts import NO_SPREAD
 from cortexdsl.stats.inference.families import adjust
 from cortexdsl.stats.inference.phrases import withdrawn
+from cortexdsl.stats.tables.rows import ClaimRow, columns_of_tests
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
-from cortexdsl.stats.verdicts import VERDICT_COLUMNS, evaluate_claims
+from cortexdsl.stats.verdicts import evaluate_claims
 from tests.stats.tables import long_table, two_by_two
 
 
@@ -116,7 +117,7 @@ def test_declared_claims_are_adjusted_among_themselves_and_later_ones_among_all(
     frame = long_table(two_by_two(101, 121, 59, 33))
     claims = ["score(a) > score(b)", "score(a) > 0.65", "score(b) > 0.45"]
     found = evaluate_claims(frame, claims, seed=1, declared=["score(a)  > score(b)", "score(a) > 0.65"])
-    assert tuple(found.columns) == VERDICT_COLUMNS
+    assert list(found.columns) == columns_of_tests(ClaimRow)
     assert found["exploratory"].tolist() == [False, False, True]
     p = found["p"].to_numpy()
     assert found["p_adjusted"].to_numpy() == pytest.approx([*adjust(p[:2]), adjust(p)[2]])

@@ -13,10 +13,10 @@ from matplotlib.ticker import MaxNLocator
 
 from cortexdsl.metrics.axis_effects import AxisLevel
 from cortexdsl.numbers import THIN, Kind, counted
-from cortexdsl.report.csv_rows import ComparisonRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, draw_figure, tick
 from cortexdsl.report.phrasing.names import fold_name, shown_cells, wording
+from cortexdsl.stats.tables.rows import ComparisonRow
 
 PITCH = 0.21  # inches from row to row
 ACROSS = 3  # panels side by side

@@ -24,10 +24,10 @@ from cortexdsl.claims.values import (
 from cortexdsl.errors import SpecError
 from cortexdsl.numbers import THIN, Kind, difference, estimate, interval, number, p_clause
 from cortexdsl.plan.persistence.journal import Journal
-from cortexdsl.report.csv_rows import ClaimRow
 from cortexdsl.report.phrasing.ledger import runs_in_words
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.stats.inference.phrases import deciding_comparison, is_deciding_part, is_detail
+from cortexdsl.stats.tables.rows import ClaimRow
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
 _LONG = 8  # words; a note of several claims that is as long is printed once for all of them

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.core import FALSE_DISCOVERY
 from cortexdsl.numbers import THIN, counted, difference, interval
-from cortexdsl.report.csv_rows import BoundRow, ComparisonRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.stats.inference.groups import Changes
+from cortexdsl.stats.tables.rows import BoundRow, ComparisonRow
 
 _TOGETHER = (
     f"A difference has its 95{THIN}% interval, widened so that all of its family are right at once in 95{THIN}% of "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cortexdsl.numbers import THIN, number
-from cortexdsl.report.csv_rows import MatchRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.table import Table, group, measure, tabulate, text, value
 from cortexdsl.stats.inference.budgets import TOLERANCE
+from cortexdsl.stats.tables.rows import MatchRow
 
 MATCHES = "matches"
 

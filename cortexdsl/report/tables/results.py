@@ -12,7 +12,6 @@ from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
 from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
 from cortexdsl.records.links import find_link
-from cortexdsl.report.csv_rows import ComparisonRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.claims import adjusted_interval, answer, population
 from cortexdsl.report.phrasing.comparisons import (
@@ -36,6 +35,7 @@ from cortexdsl.report.tables.table import (
     value,
     with_interval,
 )
+from cortexdsl.stats.tables.rows import ComparisonRow
 
 GRID = "grid"
 _LINKED = 12  # maximum of cells that a link names

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cortexdsl.numbers import difference, estimate, interval, p_value
-from cortexdsl.report.csv_rows import EffectRow, read_frame
+from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.table import Table, count, group, numbers, share, tabulate, text, value
+from cortexdsl.stats.tables.rows import EffectRow
 from cortexdsl.stats.tables.score_table import ALL
 
 EFFECTS = "whatif"

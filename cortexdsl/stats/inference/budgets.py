@@ -19,16 +19,13 @@ from cortexdsl.core import Bools, Floats
 from cortexdsl.errors import DataError
 from cortexdsl.stats.inference.bootstrap import resample_counts
 from cortexdsl.stats.inference.contrasts import gap_of, ratio_outcome
+from cortexdsl.stats.tables.rows import FrontRow, MatchRow, columns_of
 from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.tables.units import Units, units_of
 
-FRONT_COLUMNS = (
-    "dataset", "metric", "budget", "cell", "estimate", "cost", "on_front", "share", "n_questions",
-)  # fmt: skip
 FRONT_DRAWS = 2_000
 SURE = 0.95
 """Share of bootstrap samples from which a cell is said to be on the front."""
-MATCH_COLUMNS = ("dataset", "cell", "metric", "reference", "spent", "budget", "ratio", "ci_low", "ci_high")
 TOLERANCE = 0.10
 """A ratio farther than this from 1 is not called matched."""
 
@@ -58,7 +55,7 @@ def front_table(
     Returns
     -------
     DataFrame
-        `FRONT_COLUMNS`, a row for each budget and cell: its means, whether they are on the front, and the share of
+        `FrontRow`, a row for each budget and cell: its means, whether they are on the front, and the share of
         bootstrap samples in which it is. Cells without a value of some question are left out; a budget that fewer than
         two cells know has no rows.
     """
@@ -76,7 +73,7 @@ def front_table(
         size = int(sample.sizes.sum())
         for k, cell in enumerate(cells):
             rows.append((dataset, metric, budget, cell, means[k], means[len(cells) + k], bool(now[k]), share[k], size))
-    return pd.DataFrame(rows, columns=list(FRONT_COLUMNS))
+    return pd.DataFrame(rows, columns=columns_of(FrontRow))
 
 
 def _is_known(table: ScoreTable, metrics: Sequence[str], cell: str) -> bool:
@@ -114,10 +111,10 @@ def match_table(table: ScoreTable, pairs: Sequence[MatchedPair], seed: int) -> p
     Returns
     -------
     DataFrame
-        `MATCH_COLUMNS`; without an interval if every question has the same ratio, or a value is missing.
+        `MatchRow`; without an interval if every question has the same ratio, or a value is missing.
     """
     rows = [_match(table, pair, dataset, seed) for pair in pairs for dataset in table.datasets]
-    return pd.DataFrame(rows, columns=list(MATCH_COLUMNS))
+    return pd.DataFrame(rows, columns=columns_of(MatchRow))
 
 
 def _match(table: ScoreTable, pair: MatchedPair, dataset: str, seed: int) -> tuple[object, ...]:

@@ -22,6 +22,7 @@ from cortexdsl.stats.inference.contrasts import contrast_outcomes
 from cortexdsl.stats.inference.outcomes import LEVEL, Outcome
 from cortexdsl.stats.inference.phrases import joined
 from cortexdsl.stats.inference.unseen import Unseen, extremes_of, moved_by
+from cortexdsl.stats.tables.rows import BoundRow, ComparisonRow, columns_of, columns_of_tests
 from cortexdsl.stats.tables.score_table import ALL, ScoreTable, absent_of, score_table
 from cortexdsl.stats.tables.units import Units, units, with_doubtful_rows
 
@@ -96,16 +97,7 @@ def simultaneous_level(
     return 1 - alpha * significant / (tests * weaker)
 
 
-COMPARISON_COLUMNS = (
-    "family", "dataset", "metric", "cell", "reference", "difference", "ci_low", "ci_high", "test", "statistic", "p",
-    "p_adjusted", "correction", "effect", "effect_size", "n_questions", "discordant", "ci_low_simultaneous",
-    "ci_high_simultaneous", "null", "note",
-)  # fmt: skip
 NULL = "a difference of 0, two-sided"
-BOUND_COLUMNS = (
-    "family", "dataset", "metric", "cell", "reference", "missing", "unparsed", "difference", "p_adjusted",
-    "worst_difference", "worst_p_adjusted", "best_difference", "best_p_adjusted", "changes",
-)  # fmt: skip
 
 
 def compare_families(
@@ -138,7 +130,7 @@ def compare_families(
     Returns
     -------
     DataFrame
-        The columns of comparisons.csv (`COMPARISON_COLUMNS`): one row per family, metric, dataset and cell, and with
+        The columns of comparisons.csv (`ComparisonRow`): one row per family, metric, dataset and cell, and with
         several datasets one more for their mean (`all`). `p_adjusted` counts every row of the family.
         `difference` and its intervals are in the units of the metric: `ci_low` and `ci_high` for this difference alone,
         the simultaneous ones for the family (`simultaneous_level`). Each interval holds 0 if and only if its p,
@@ -156,7 +148,7 @@ def compare_families(
     rows = [
         row for family in families for row in _family(table, family, metrics, seed, known, draws, intervals=intervals)
     ]
-    return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
+    return pd.DataFrame(rows, columns=columns_of_tests(ComparisonRow))
 
 
 def missing_bounds(
@@ -176,7 +168,7 @@ def missing_bounds(
     Returns
     -------
     DataFrame
-        `BOUND_COLUMNS`, one row per comparison that has such rows. `changes` is whether significance or direction
+        `BoundRow`, one row per comparison that has such rows. `changes` is whether significance or direction
         differ between the comparison, its best case and its worst case.
     """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
@@ -197,7 +189,7 @@ def missing_bounds(
                     | {"worst_difference": low["difference"], "worst_p_adjusted": low["p_adjusted"]}
                     | {"best_difference": high["difference"], "best_p_adjusted": high["p_adjusted"]}
                 )
-    return pd.DataFrame(rows, columns=list(BOUND_COLUMNS))
+    return pd.DataFrame(rows, columns=columns_of(BoundRow))
 
 
 def _doubtful(table: ScoreTable, metric: str) -> bool:

@@ -34,8 +34,9 @@ from cortexdsl.stats.inference.phrases import ONE_FAILS
 from cortexdsl.stats.inference.phrases import withdrawn as withdrawn_note
 from cortexdsl.stats.sequential.leaves import finding_of, leaves_of
 from cortexdsl.stats.sequential.streams import LookSchedule, table_at_look
+from cortexdsl.stats.tables.rows import ClaimRow, columns_of_tests
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
-from cortexdsl.stats.verdicts import VERDICT_COLUMNS, row_of, verdict_of
+from cortexdsl.stats.verdicts import row_of, verdict_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +105,7 @@ def evaluate_anytime(
         row_of(design.claim, replace(one, note=note), q, verdict_of(one, q, alpha), False)
         for design, one, q, note in zip(designs, findings, p, notes, strict=True)
     ]
-    return pd.DataFrame(rows, columns=list(VERDICT_COLUMNS))
+    return pd.DataFrame(rows, columns=columns_of_tests(ClaimRow))
 
 
 def stopping_point(

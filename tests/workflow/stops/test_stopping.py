@@ -11,7 +11,7 @@ import pytest
 
 from cortexdsl.report.terminal import terminal_report
 from cortexdsl.stats.sequential.sequential import evaluate_anytime
-from cortexdsl.stats.verdicts import VERDICT_COLUMNS
+from cortexdsl.stats.tables.rows import ClaimRow, columns_of_tests
 from tests.workflow.bench import REPOSITORY, Bench
 
 SPEC = """\
@@ -47,7 +47,7 @@ def _looks(bench: Bench) -> list[dict[str, object]]:
 
 def _verdicts(bench: Bench) -> pd.DataFrame:
     """Without their history."""
-    found = pd.read_csv(bench.results("early") / "hypotheses.csv", keep_default_na=False)[list(VERDICT_COLUMNS)]
+    found = pd.read_csv(bench.results("early") / "hypotheses.csv", keep_default_na=False)[columns_of_tests(ClaimRow)]
     numbers = ("corrected", "ci_low_simultaneous", "ci_high_simultaneous")  # empty if there is none
     return found.assign(**{name: pd.to_numeric(found[name]) for name in numbers})
 
