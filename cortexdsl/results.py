@@ -22,7 +22,7 @@ from cortexdsl.plan.persistence.run_record import stop_note
 from cortexdsl.plan.persistence.verification import check_files, check_own_files, check_records
 from cortexdsl.plan.record import PlanRecord, plan_json, read_plan
 from cortexdsl.records import Record, debate_files, read_debates
-from cortexdsl.records.rows import edge_rows, turn_rows
+from cortexdsl.records.rows import edge_rows, outcome_rows, turn_rows
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import compare_families
 from cortexdsl.stats.tables.score_table import read_table
@@ -121,7 +121,7 @@ class Results:
     @cached_property
     def debates(self) -> pd.DataFrame:
         """One row a debate: who debated, its answer and votes, how it ended; turns and edges are apart."""
-        return self._frame(_debate_rows)
+        return self._frame(outcome_rows)
 
     @cached_property
     def turns(self) -> pd.DataFrame:
@@ -194,22 +194,3 @@ class Results:
             return pd.DataFrame()
         except (UnicodeDecodeError, pd.errors.ParserError) as error:
             raise DataError(f"{path}: cannot be read as a table: {error}") from None
-
-
-def _debate_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
-    for record in records:
-        header, debate = record.header, record.debate
-        yield {
-            "experiment": header.experiment,
-            "dataset": header.dataset,
-            "cell": header.cell,
-            "replicate": header.replicate,
-            "question_id": debate.question_id,
-            "answer": debate.answer,
-            "votes": dict(debate.votes),
-            "was_tied": debate.was_tied,
-            "rounds": debate.rounds,
-            "stop": debate.stop,
-            "agents": [agent.name for agent in debate.agents],
-            "turns": len(debate.turns),
-        }

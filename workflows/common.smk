@@ -56,8 +56,7 @@ from cortexdsl.plan.jobs.schedule import (
     judge_waits,
     pool_waits,
 )
-from cortexdsl.jobs.serve import publish_jobs_at_once, read_jobs_at_once
-from cortexdsl.plan.persistence.run_record import is_locked
+from cortexdsl.plan.persistence.run_record import is_locked, read_run
 
 # Until the first job starts, no step needs a cleanup.
 if workflow.is_main_process:
@@ -122,16 +121,15 @@ def spec_path(wildcards):
     return plan_of(wildcards.experiment).spec_path
 
 
-def jobs_at_once():
+def jobs_at_once(experiment):
     """Return how many jobs run at once: one for each core, or on a cluster as its profile says.
 
-    It is known only after parsing where jobs run.
+    It is known only after parsing where jobs run, and only in the main process, which keeps it for jobs elsewhere.
     """
     if not workflow.is_main_process:
-        return read_jobs_at_once()
-    return publish_jobs_at_once(
-        workflow.cores if workflow.local_exec else workflow.nodes
-    )
+        record = read_run(Layout(f"results/{experiment}"))
+        return record.jobs_at_once if record else 1
+    return (workflow.cores if workflow.local_exec else workflow.nodes) or 1
 
 
 def is_waiting(wildcards):
@@ -160,7 +158,9 @@ def connections(wildcards):
     if "cell" in wildcards.keys() and "shard" in wildcards.keys():
         if is_batched(plan, wildcards.cell):
             return 0
-    return connections_per_job(plan, jobs_at_once(), is_warm=is_waiting(wildcards))
+    return connections_per_job(
+        plan, jobs_at_once(wildcards.experiment), is_warm=is_waiting(wildcards)
+    )
 
 
 def looks_of(experiment):

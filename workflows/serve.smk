@@ -80,7 +80,13 @@ def record_begin(name, needed, has_lock):
         for path in job.output
     ]
     plan = plan_of(name)
-    begin_run(plan.layout, outputs, plan.digest, has_lock=has_lock)
+    begin_run(
+        plan.layout,
+        outputs,
+        plan.digest,
+        has_lock=has_lock,
+        jobs_at_once=jobs_at_once(name),
+    )
 
 
 def beside():

@@ -16,7 +16,7 @@ rule whatif:
         "../environment.yml"
     resources:
         connections=lambda wildcards: connections_per_job(
-            plan_of(wildcards.experiment), jobs_at_once()
+            plan_of(wildcards.experiment), jobs_at_once(wildcards.experiment)
         ),
     params:
         spec=spec_path,

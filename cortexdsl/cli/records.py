@@ -21,13 +21,13 @@ from cortexdsl.display.console import counting
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.jobs.arguments import results_place, warn_if_stopped
 from cortexdsl.jobs.options import FLAG, VerbParser
-from cortexdsl.metrics.scores import read_rows, write_rows
+from cortexdsl.metrics.scores import read_rows, scores_by_debate, write_rows
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.verification import check_own_files, check_records
 from cortexdsl.plan.record import read_plan
 from cortexdsl.records import Record, debate_files, debate_to_json, read_debates
-from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows, well_formed
+from cortexdsl.records.rows import RECORD_TABLES, well_formed
 from cortexdsl.records.text import Prompts, debate_line, transcript_text
 from cortexdsl.tasks.task import Task
 from cortexdsl.text_layout import aligned
@@ -143,7 +143,7 @@ def _matching(args: argparse.Namespace) -> Iterator[tuple[Path, Record]]:
 
 
 def _table(records: Iterator[Record], place: Path) -> Iterator[str]:
-    scores = _score_texts(place)
+    scores = scores_by_debate(place / "scores.csv")
     rows = []
     for record in records:
         header, debate = record.header, record.debate
@@ -154,26 +154,13 @@ def _table(records: Iterator[Record], place: Path) -> Iterator[str]:
         yield from aligned([row[:shown] for row in (HEAD, *rows)], right=False)
 
 
-def _score_texts(place: Path) -> dict[tuple[str, ...], str]:
-    path = place / "scores.csv"
-    if not path.is_file():
-        return {}
-    keys = ("dataset", "cell", "replicate", "question_id")
-    return {tuple(str(row.get(key)) for key in keys): str(row.get("score") or "") for row in read_rows(path)}
-
-
-RECORDS: dict[str, Callable[[Iterable[Record]], Iterator[dict[str, Any]]]] = {
-    "debates": debate_rows,
-    "turns": turn_rows,
-    "edges": edge_rows,
-}
 FORMATS = ("csv", "parquet", "jsonl")
 
 
 def add_export_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
     parser.add("place", "an experiment, its results folder, a folder of debates, or one file", type=results_place)
-    parser.add("--table", "the table to write (default: scores)", choices=["scores", *RECORDS], default="scores")
+    parser.add("--table", "the table to write (default: scores)", choices=["scores", *RECORD_TABLES], default="scores")
     parser.add("--format", "the format of the file (default: the ending of its name)", choices=FORMATS)
     parser.add("--to", "write a folder for another program; ro-crate can be a .zip", choices=list(_WRITTEN))
     parser.add("--out", "the file, or with --to the folder, to write", type=Path, required=True, metavar="PATH")
@@ -260,7 +247,7 @@ _WRITTEN: dict[str, Callable[[Path, Path], str]] = {
 def _records(place: Path, table: str) -> list[dict[str, Any]]:
     files = counting(_files(place), f"exporting {table}")
     records = (record for path in files for record in read_debates(path))
-    return [well_formed(row) for row in RECORDS[table](records)]
+    return [well_formed(row) for row in RECORD_TABLES[table](records)]
 
 
 def _scores(place: Path) -> list[dict[str, Any]]:

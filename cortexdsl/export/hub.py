@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from cortexdsl.errors import InputError
 from cortexdsl.export.source import ExportSource
 from cortexdsl.numbers import counted
 from cortexdsl.plan.record import PlanRecord
-from cortexdsl.records import Record, debate_files, read_debates
-from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows, well_formed
+from cortexdsl.records import debate_files, read_debates
+from cortexdsl.records.rows import RECORD_TABLES, well_formed
 
-RowMaker: TypeAlias = Callable[[Iterable[Record]], Iterator[dict[str, Any]]]
-TABLES: Mapping[str, RowMaker] = {"debates": debate_rows, "turns": turn_rows, "edges": edge_rows}
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _CONTENTS = {
     "questions": "one row a question: its words, options and accepted answers",
@@ -46,8 +44,8 @@ def export_hub(folder: Path, target: Path) -> dict[str, int]:
     """
     source = ExportSource(folder)
     counts = {}
-    for name, rows in TABLES.items():
-        counts[name] = _write(target / "data" / f"{name}.parquet", partial(_parts, source, rows, name == "debates"))
+    for name in RECORD_TABLES:
+        counts[name] = _write(target / "data" / f"{name}.parquet", partial(_parts, source, name))
     if questions := [well_formed(row) for row in _questions(source)]:
         counts["questions"] = _write(target / "data" / "questions.parquet", lambda: [questions])
     (target / "README.md").write_text(card(source.plan, counts), encoding="utf-8")
@@ -88,11 +86,11 @@ def card(plan: PlanRecord, counts: Mapping[str, int]) -> str:
     return "\n".join([*head, *body])
 
 
-def _parts(source: ExportSource, rows: RowMaker, has_score: bool) -> Iterator[list[dict[str, Any]]]:
+def _parts(source: ExportSource, table: str) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of each file of records."""
     for path in debate_files(source.folder):
-        made = rows(read_debates(path))
-        yield [well_formed(_scored(source, row) if has_score else row) for row in made]
+        made = RECORD_TABLES[table](read_debates(path))
+        yield [well_formed(_scored(source, row) if table == "debates" else row) for row in made]
 
 
 def _scored(source: ExportSource, row: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.core import Debate, Turn
-from cortexdsl.metrics.scores import read_rows
+from cortexdsl.metrics.scores import scores_by_debate
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.history import recorded_tasks
@@ -57,10 +57,8 @@ class ExportSource:
         return self._known[1]
 
     @cached_property
-    def _scores(self) -> Mapping[tuple[str, ...], Mapping[str, Any]]:
-        path = Path(self.layout.table("scores"))
-        rows = read_rows(path) if path.is_file() else []
-        return {tuple(str(row[key]) for key in ("dataset", "cell", "replicate", "question_id")): row for row in rows}
+    def _scores(self) -> Mapping[tuple[str, ...], str]:
+        return scores_by_debate(Path(self.layout.table("scores")))
 
     def item(self, record: Record) -> Item | None:
         """Return a debate's question with its golds, if they are known."""
@@ -68,7 +66,7 @@ class ExportSource:
 
     def score_at(self, *place: object) -> float | None:
         """Return the score of the debate at a place of scores.csv: dataset, cell, replicate, question."""
-        value = str(self._scores.get(tuple(map(str, place)), {}).get("score") or "")
+        value = self._scores.get(tuple(map(str, place)), "")
         return float(value) if value else None
 
     def shards(self, dataset: str, cell: CellRecord) -> Iterator[tuple[list[Record], Mapping[str, Any]]]:

@@ -26,7 +26,7 @@ from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.parts import Judging
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
-from cortexdsl.records import Record, read_debates
+from cortexdsl.records import Record, read_all
 from cortexdsl.tasks.judging import Answered, Judgement, Rendering, judge_call, judgement_lines, read_judgement
 from cortexdsl.tasks.task import Task
 
@@ -61,7 +61,7 @@ async def judge_cell(
 ) -> tuple[Sequence[Judgement], CallCounts]:
     """Have the answers of a cell's debates judged; parameters as in `judge_records`."""
     paths = debate_files(plan, dataset, slug, batches_of(plan, slug))
-    records = [record for path in paths for record in read_debates(Path(path))]
+    records = read_all(paths)
     return await judge_records(plan, dataset, slug, records, out, options, log=plan.cell(slug).slug)
 
 

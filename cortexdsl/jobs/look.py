@@ -29,7 +29,7 @@ from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import LOOK_VERSION, batches_by_cell, live_in
 from cortexdsl.plan.persistence.verification import check_files
-from cortexdsl.records import read_debates
+from cortexdsl.records import read_all
 from cortexdsl.stats.sequential.sequential import evaluate_anytime, live_cells
 from cortexdsl.stats.tables.score_table import ASKED_COLUMN, ScoreTable, read_table, score_table
 from cortexdsl.stats.verdicts import withdrawn_claims
@@ -125,7 +125,7 @@ def _batch_scores(plan: Plan, batch: int, live: Sequence[str]) -> list[Row]:
     for dataset, task in plan.tasks.items():
         for slug in live:
             paths = batch_files(plan, dataset, slug, batch)
-            records = [record for path in paths for record in read_debates(Path(path))]
+            records = read_all(paths)
             rows += cell_scores(plan, dataset, slug, records, grade_together(records, task.grade_all))
     return rows
 

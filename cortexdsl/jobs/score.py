@@ -30,9 +30,9 @@ from cortexdsl.plan.parts import JUDGED
 from cortexdsl.plan.persistence.fits import with_fits
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
-from cortexdsl.records import Record, read_debates
+from cortexdsl.records import Record, read_all
 from cortexdsl.stats.tables.score_table import ASKED_COLUMN
-from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
+from cortexdsl.tasks.judging import Judgements, text_grades
 from cortexdsl.tasks.task import Task
 
 
@@ -52,9 +52,8 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     """Grade the debates of a cell and write its part of every table."""
     task = plan.task(dataset)
     paths = debate_files(plan, dataset, slug, batches_of(plan, slug))
-    records = [record for path in paths for record in read_debates(Path(path))]
+    records = read_all(paths)
     grade = grade_together(records, task.grade_all)
-    clusters = {question.id: question.cluster for question in task.questions}
 
     def part(table: str) -> Path:
         path = Path(plan.layout.part(table, dataset, slug))
@@ -70,7 +69,7 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     write_scores(part("scores"), rows)
     write_rows(
         part("rounds"),
-        round_rows(records, grade, clusters, decided_by(with_fits(plan, plan.cell(slug).debate), plan.seed)),
+        round_rows(records, grade, task.clusters, decided_by(with_fits(plan, plan.cell(slug).debate), plan.seed)),
     )
     write_rows(part("answers"), answer_rows(records, grade))
     for table, frame in debate_tables(records, grade).items():
@@ -83,11 +82,9 @@ def cell_scores(
 ) -> list[Row]:
     """Return the rows of some debates of a cell in the table of scores, with `em` and `f1` for short texts."""
     cell, task = plan.cell(slug), plan.task(dataset)
-    clusters = {question.id: question.cluster for question in task.questions}
-    labels = {"cluster": clusters, "group": {question.id: task.group(question.id) for question in task.questions}}
-    also = {name: text_grade(task, name) for name in text_scores(task)}
+    labels = {"cluster": task.clusters, "group": {question.id: task.group(question.id) for question in task.questions}}
     rows = score_rows(
-        records, grade, methods={cell.name: cell.method}, also={**also, **judged}, labels=labels,
+        records, grade, methods={cell.name: cell.method}, also={**text_grades(task), **judged}, labels=labels,
         asked=plan.named_metrics, costs=debate_costs(plan, dataset, cell, records, plan.named_metrics),
         decided=decided_by(with_fits(plan, plan.cell(slug).debate), plan.seed),
     )  # fmt: skip

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 ELSEWHERE_WITHIN = 10.0
 """Seconds that a server has to answer which this run did not start."""
 _HOPELESS = ("authentication", "bad_request", "not_found", "foreign")  # errors that every job would have, too
-AT_ONCE = "CORTEXDSL_JOBS_AT_ONCE"
 """The environment variable that tells a job how many of its kind may run at once."""
 
 
@@ -54,18 +53,6 @@ def settle_controls(plans: Sequence[Plan]) -> list[str]:
         lines += [f"{plan.experiment}: {said}" for said in settle(plan)]
         lines += [f"{plan.experiment}: {said}" for said in in_words(plan)]
     return lines
-
-
-def publish_jobs_at_once(number: int | None) -> int:
-    """Put the number of jobs at once into the environment: jobs on a cluster cannot know it."""
-    os.environ[AT_ONCE] = str(number or 1)
-    return number or 1
-
-
-def read_jobs_at_once() -> int:
-    """Return how many jobs run at once, from the environment; 1 if it is not there."""
-    text = os.environ.get(AT_ONCE, "")
-    return int(text) if text.isdigit() and int(text) > 0 else 1
 
 
 def unset_keys(plan: Plan) -> list[tuple[Model, Unset]]:

@@ -45,10 +45,10 @@ from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.plan.record import read_plan
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.plan.whatif import whatif_of, whatif_slug
-from cortexdsl.records import Record, read_debates
+from cortexdsl.records import Record, read_all
 from cortexdsl.stats.whatif import Removal, effects, name_without
 from cortexdsl.symlinks import opened_results
-from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
+from cortexdsl.tasks.judging import Judgements, text_grades
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -240,17 +240,16 @@ def _rows(plan: Plan, one: Whatif) -> list[Row]:
     rows: list[Row] = []
     for dataset, task in plan.tasks.items():
         slug = plan.cell_named(one.cell).slug
-        clusters = {question.id: question.cluster for question in task.questions}
         whole, branches = _records(plan, dataset, one)
-        also: dict[str, Grade] = {name: text_grade(task, name) for name in text_scores(task)}
+        also: dict[str, Grade] = text_grades(task)
         if plan.is_judged(dataset):
             also[JUDGED] = Judgements(Path(plan.layout.whatif_judgements(dataset, slug)))
         grade = grade_together([*whole, *(record for branch in branches for record in branch)], task.grade_all)
         method = with_fits(plan, plan.cell(slug).debate)
-        rows += whole_rows(whole, grade, clusters, also, decided_by(method, plan.seed))
+        rows += whole_rows(whole, grade, task.clusters, also, decided_by(method, plan.seed))
         for without, branch in zip(one.without, branches, strict=True):
             decided = decided_by(without_agents(method, without), plan.seed)
-            rows += branch_rows(whole, branch, grade, clusters, also, decided)
+            rows += branch_rows(whole, branch, grade, task.clusters, also, decided)
     return rows
 
 
@@ -258,12 +257,8 @@ def _records(plan: Plan, dataset: str, one: Whatif) -> tuple[list[Record], list[
     """Return the debates of a cell on a dataset, and all counterfactuals of them."""
     slug = plan.cell_named(one.cell).slug
     labels = _labels(plan, dataset, slug)
-    whole = _read([Path(path) for path in _debates(plan, dataset, slug)])
-    return whole, [_read([_path(plan, dataset, slug, label, w) for label in labels]) for w in one.without]
-
-
-def _read(paths: Sequence[Path]) -> list[Record]:
-    return [record for path in paths for record in read_debates(path)]
+    whole = read_all(_debates(plan, dataset, slug))
+    return whole, [read_all([_path(plan, dataset, slug, label, w) for label in labels]) for w in one.without]
 
 
 def _shown(table: pd.DataFrame) -> str:

@@ -101,7 +101,7 @@ def write_foreign(root: Path, found: Sequence[ForeignDataset]) -> None:
             write_debates(path, records)
         if each.task is not None:
             grade = grade_together(each.records, each.task.grade_all)
-            clusters = {question.id: question.cluster for question in each.task.questions}
+            clusters = each.task.clusters
             labels = {"cluster": clusters, "group": each.groups}
             scores += score_rows(each.records, grade, labels=labels)
             rounds += round_rows(each.records, grade, clusters)

@@ -204,6 +204,13 @@ def read_rows(path: Path) -> list[Row]:
     return [{column: value or None for column, value in zip(columns, line, strict=True)} for line in lines]
 
 
+def scores_by_debate(path: Path) -> dict[tuple[str, ...], str]:
+    """Return the scores of a table of scores as text, by dataset, cell, replicate and question; empty without one."""
+    keys = ("dataset", "cell", "replicate", "question_id")
+    rows = read_rows(path) if path.is_file() else []
+    return {tuple(str(row.get(key)) for key in keys): str(row.get("score") or "") for row in rows}
+
+
 def _csv_lines(table: Iterable[Sequence[str]]) -> Iterable[str]:
     for fields in table:
         buffer = io.StringIO()

@@ -123,6 +123,11 @@ def read_debates(path: Path) -> Iterator[Record]:
             yield record_from_json(line, f"{path}:{number}")
 
 
+def read_all(paths: Iterable[str | Path]) -> list[Record]:
+    """Return the records of several files, in their order; see `read_debates`."""
+    return [record for path in paths for record in read_debates(Path(path))]
+
+
 def debate_files(place: Path) -> list[Path]:
     """Return the files of debate records of a results folder, of a folder of records, or one file itself, in order.
 

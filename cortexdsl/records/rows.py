@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
@@ -87,6 +87,29 @@ def debate_rows(records: Iterable[Record]) -> Iterator[Row]:
                 asdict(choice) | {key: list(getattr(choice, key)) for key in ("candidates", "weight", "chosen")}
                 for choice in debate.choices
             ],
+        }
+
+
+RECORD_TABLES: Mapping[str, Callable[[Iterable[Record]], Iterator[Row]]] = {
+    "debates": debate_rows,
+    "turns": turn_rows,
+    "edges": edge_rows,
+}
+"""What makes the rows of each table of records, by its name."""
+
+
+def outcome_rows(records: Iterable[Record]) -> Iterator[Row]:
+    """Yield one flat row a debate: who debated, its answer and votes, how it ended."""
+    for record in records:
+        debate = record.debate
+        yield _keys(record) | {
+            "answer": debate.answer,
+            "votes": dict(debate.votes),
+            "was_tied": debate.was_tied,
+            "rounds": debate.rounds,
+            "stop": debate.stop,
+            "agents": [agent.name for agent in debate.agents],
+            "turns": len(debate.turns),
         }
 
 

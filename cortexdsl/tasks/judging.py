@@ -244,6 +244,11 @@ def can_be_judged(task: Task) -> bool:
     return all(KINDS[item.kind].is_judged for item in task.items)
 
 
+def text_grades(task: Task) -> dict[str, Callable[[str, str | None], float]]:
+    """Return the grade function of each further score column of a task."""
+    return {name: text_grade(task, name) for name in text_scores(task)}
+
+
 def text_grade(task: Task, name: str) -> Callable[[str, str | None], float]:
     """Return `em` or `f1` of a task as a grade function, by the rule that belongs to each question's metric.
 

@@ -135,6 +135,11 @@ class Task:
     def _by_id(self) -> dict[str, Item]:
         return {item.question.id: item for item in self.items}
 
+    @cached_property
+    def clusters(self) -> Mapping[str, str | None]:
+        """The cluster of each question, by its id; None for one that depends on no other."""
+        return {question.id: question.cluster for question in self.questions}
+
     @property
     def kind(self) -> str:
         """The answer kind of all questions, or `mixed`."""

@@ -22,7 +22,6 @@ READ = {
 SET = {
     "CORTEXDSL_CHECKOUT": "The folder that environments of conda install cortexdsl from.",
     "CORTEXDSL_COMMAND": "The command that started the run. Messages repeat it.",
-    "CORTEXDSL_JOBS_AT_ONCE": "How many jobs run at once, so that they share limits.",
     "CORTEXDSL_RUN": "The process id of the run. Jobs end if this process ends.",
     "CORTEXDSL_WORKER": "The socket of the worker that starts jobs.",
     "HF_HUB_DISABLE_TELEMETRY": "Training reports nothing to the model hub.",

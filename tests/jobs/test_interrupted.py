@@ -13,7 +13,7 @@ from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.job_files import table_parts
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
-from cortexdsl.plan.persistence.run_record import begin_run
+from cortexdsl.plan.persistence.run_record import begin_run, read_run
 from cortexdsl.plan.persistence.verification import verify_results
 from tests.jobs.experiment import NAME, SPEC, run_jobs, write_spec
 
@@ -71,3 +71,12 @@ def test_no_moment_of_a_run_looks_like_an_edit(disk: WatchedDisk) -> None:
         run_watched(write_spec(text))
     assert disk.moments > 50
     assert not disk.findings, "\n".join(disk.findings)
+
+
+def test_jobs_elsewhere_know_how_many_run_at_once(tmp_path: Path) -> None:
+    layout = Layout((tmp_path / "results" / "made").as_posix())
+    Path(layout.root).mkdir(parents=True)
+    begin_run(layout, [], "digest", jobs_at_once=7)
+    record = read_run(layout)
+    assert record is not None
+    assert record.jobs_at_once == 7

@@ -32,26 +32,21 @@ KEPT = ("*.csv", "*.json", "*.jsonl", "looks/*", "spent/*.json", "whatif/*.csv",
 APPENDED = ("ledger.jsonl", "manifest.jsonl", "questions.jsonl")
 TABLE_STAGES = ("judging", "scoring", "testing", "testing what-ifs", "drawing")
 """Stages that call no model for debates: Snakemake cannot know that files which were put back are of an earlier run."""
-STAGES = (
-    "planning",
-    "training",
-    "searching",
-    "debating",
-    "judging",
-    "scoring",
-    "testing",
-    "testing what-ifs",
-    "drawing",
-)
-RULE_STAGES = {
-    "declare": "planning", "plan": "planning", "trajectories": "training", "pairs": "training", "train": "training",
-    "pool": "searching", "debate": "debating", "look": "debating", "judge": "judging", "agreement": "judging",
-    "score": "scoring", "verdict": "testing", "whatif": "testing what-ifs", "report": "drawing",
-}  # fmt: skip
-_FOLDER_STAGES = {
-    "train": "training", "pools": "searching", "debates": "debating", "looks": "debating", "judgements": "judging",
-    "parts": "scoring", "whatif": "testing what-ifs",
-}  # fmt: skip
+_STAGES = {
+    "planning": (("declare", "plan"), ("plan.json", "declared.json")),
+    "training": (("trajectories", "pairs", "train"), ("train",)),
+    "searching": (("pool",), ("pools",)),
+    "debating": (("debate", "look"), ("debates", "looks")),
+    "judging": (("judge", "agreement"), ("judgements", "agreement.csv")),
+    "scoring": (("score",), ("parts", *(f"{table}.csv" for table in TABLES))),
+    "testing": (("verdict",), ()),
+    "testing what-ifs": (("whatif",), ("whatif",)),
+    "drawing": (("report",), PAGES),
+}
+"""The stages of a run, in their order: the rules of each, and what they make, by the first part of its path."""
+STAGES = tuple(_STAGES)
+RULE_STAGES = {rule: stage for stage, (rules, _) in _STAGES.items() for rule in rules}
+_PATH_STAGES = {path: stage for stage, (_, paths) in _STAGES.items() for path in paths}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +67,8 @@ class RunRecord:
         What stopped it: Ctrl-C, SIGTERM ...; empty if it was not stopped.
     has_lock : bool
         Whether the file system has locks, so that a run that was killed is known to have ended.
+    jobs_at_once : int
+        How many of its jobs run at once: jobs on a cluster cannot know it otherwise.
     """
 
     state: str
@@ -80,6 +77,7 @@ class RunRecord:
     outputs: tuple[str, ...]
     by: str = ""
     has_lock: bool = True
+    jobs_at_once: int = 1
 
 
 _CODEC = Codec(always=("RunRecord.by", "RunRecord.has_lock"))
@@ -156,23 +154,18 @@ def is_locked(folder: Path) -> bool:
 
 def stage_of(path: str) -> str:
     """Return the stage of a run that makes an output, from its path below the experiment's folder."""
-    first = path.partition("/")[0]
-    if first in PAGES:
-        return "drawing"
-    if first.removesuffix(".json") in ("plan", "declared"):
-        return "planning"
-    if first == "agreement.csv":
-        return "judging"
-    return _FOLDER_STAGES.get(first, "scoring" if first.removesuffix(".csv") in TABLES else "testing")
+    return _PATH_STAGES.get(path.partition("/")[0], "testing")
 
 
-def begin_run(layout: Layout, outputs: Iterable[str], digest: str, *, has_lock: bool = True) -> None:
+def begin_run(
+    layout: Layout, outputs: Iterable[str], digest: str, *, has_lock: bool = True, jobs_at_once: int = 1
+) -> None:
     """Record that a run begins which has to make some outputs; those that the last run left unmade join them."""
     remove_left_parts(Path(layout.root))
     before = read_run(layout)
     left = filter(_is_certain, unmade(layout, before)) if before and before.state != "done" else ()
     below = [Path(path).relative_to(layout.root).as_posix() for path in outputs]
-    record = RunRecord("running", 0, digest, tuple(dict.fromkeys([*below, *left])), has_lock=has_lock)
+    record = RunRecord("running", 0, digest, tuple(dict.fromkeys([*below, *left])), "", has_lock, jobs_at_once)
     _write(layout, record)
     _write(layout, replace(record, began=Path(layout.root, RECORD).stat().st_mtime_ns))
 
