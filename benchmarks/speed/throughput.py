@@ -49,7 +49,7 @@ grid:
   sparse:
     keep: [mean, median, {top: 1}, {top: 2}, {drop_bottom: 1}, {drop_bottom: 2}]
     recalibration: [cortexdebate, none]
-    participation: [spoken, heard]
+    weight: [reliability * intimacy, reliability * intimacy / (self_orientation + 1)]
 """
 AGENTS = ", ".join(f"{{name: {name}, model: m}}" for name in "abcde")
 

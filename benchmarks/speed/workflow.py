@@ -38,7 +38,7 @@ grid:
     keep:
       [mean, median, mean_of_all, all, {top: 1}, {top: 2}, {top: 3}, {drop_bottom: 1}, {drop_bottom: 2}, {above: 0.1}]
     recalibration: [cortexdebate, none, reconcile]
-    participation: [spoken, heard, both]
+    memory: [none, last, all]
     rounds: [1, 2, 3, 4, 5]
 methods:""",
 )

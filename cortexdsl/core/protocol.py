@@ -126,8 +126,7 @@ class Step:
     sampling: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     chooses: Literal["agents", "turns"] = word("agents")
     """If the step reads a choice: whether the reply chooses agents or single turns."""
-    placebo: PlaceboKind = word("none")
-    """A control: what replaces the words of others."""
+    placebo: PlaceboKind = "none"
     variants: tuple[str, ...] = ()
     tools: Mapping[str, tuple[Model, ...]] = field(default_factory=lambda: EMPTY)
     uses: int = word(4)
@@ -269,8 +268,6 @@ class Method:
         The most rounds of answers, the opening included (`ends: {rounds: T}`).
     recalibration : tuple of Bin
         If empty, confidences are used as stated (clipped to [0, 1]).
-    participation : str
-        What the participation of self-orientation counts: kept outgoing edges, kept incoming edges, or both.
     similarity : str
         The embedding for similarity: `ngram`, a litellm embedding model, or `sentence-transformers/NAME`; or `asked`
         for similarities that are read from replies.
@@ -295,9 +292,6 @@ class Method:
     decide: Decide
     rounds_cap: int | None = None
     recalibration: tuple[Bin, ...] = ()
-    participation: Literal["spoken", "heard", "both"] = word("spoken")
-    """What `participation` means in expressions. spoken: how often others heard the agent. heard: how often it heard
-    others. both: the sum."""
     similarity: str = "ngram"
     quote: Literal["whole", "answer", "reasoning"] = word("whole")
     """What prompts show of the replies of others. whole: the reply. answer: the answer alone. reasoning: the model's

@@ -6,7 +6,6 @@ Arrays are per speaker (n,) or per pair (n, n), indexed [speaker, listener].
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -102,30 +101,27 @@ def intimacy(mean_similarity: Floats) -> Floats:
     return 1.0 - mean_similarity
 
 
-def participation(heard: Sequence[Bools], counts: Literal["spoken", "heard", "both"]) -> Floats:
+def participation(heard: Sequence[Bools]) -> tuple[Floats, Floats]:
     """Return how often each agent has taken part in the rounds before this one.
 
     Parameters
     ----------
     heard : sequence of (n, n) bool array
         Kept edges of each earlier round of debate.
-    counts : str
-        `spoken`: kept outgoing edges; `heard`: kept incoming edges; `both`: their sum.
 
     Returns
     -------
-    (n,) array
-        Whole numbers; zeros if there was no round before.
+    (n,) arrays
+        Its kept outgoing edges, and its kept incoming edges: how often it was heard, and how often it heard others.
     """
     total = np.array(heard).sum(axis=0, dtype=float)
-    spoken, listened = total.sum(axis=1), total.sum(axis=0)
-    return np.asarray({"spoken": spoken, "heard": listened, "both": spoken + listened}[counts])
+    return total.sum(axis=1), total.sum(axis=0)
 
 
-def self_orientation(participated: Floats, rounds: int, counts: Literal["spoken", "heard", "both"]) -> Floats:
+def self_orientation(participated: Floats, rounds: int) -> Floats:
     """Return how little each agent has taken part: the maximum less its participation (CortexDebate, Eq. 8).
 
-    S = (d - 1)(n - 1) - P in round d; the first term is doubled if participation counts both directions.
+    S = (d - 1)(n - 1) - P in round d.
 
     Parameters
     ----------
@@ -134,5 +130,4 @@ def self_orientation(participated: Floats, rounds: int, counts: Literal["spoken"
     rounds : int
         d - 1, the rounds of debate before this one.
     """
-    most = rounds * (len(participated) - 1) * (2 if counts == "both" else 1)
-    return most - participated
+    return rounds * (len(participated) - 1) - participated

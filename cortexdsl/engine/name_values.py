@@ -145,14 +145,16 @@ async def edge_factors(now: Snapshot, keys: frozenset[str]) -> dict[str, Floats]
         A model entry lacks what credibility needs.
     """
     graphs = [heard for graph in now.state.graphs if (heard := _debate_edges(now, graph)) is not None]
-    counted = now.method.participation
-    participation = formulas.participation(graphs, counted) if graphs else np.zeros(len(now.names))
+    none = np.zeros(len(now.names))
+    participation, hearing = formulas.participation(graphs) if graphs else (none, none)
     factors = agent_values(now, keys)
     if keys & {"similarity", "intimacy"}:
         factors["similarity"] = await _similarity(now)
         factors["intimacy"] = formulas.intimacy(factors["similarity"])
     factors["participation"] = participation
-    factors["self_orientation"] = formulas.self_orientation(participation, max(0, now.state.round - 1), counted)
+    factors["self_orientation"] = formulas.self_orientation(participation, max(0, now.state.round - 1))
+    if "times_hearing" in keys:
+        factors["times_hearing"] = hearing
     for key in sorted(keys):
         inner = earlier_key(key)
         if inner == "weight":

@@ -19,7 +19,8 @@ OF_AGENT: Mapping[str, str] = {
     "reliability": "its mean recalibrated confidence so far",
     "confidence": "its last recalibrated confidence, 0 if it stated none",
     "mean_score": "the mean score of the last reviews about it",
-    "participation": "how many kept edges it had so far",
+    "participation": "how many kept edges it had so far: how often others heard it",
+    "times_hearing": "how many kept edges led to it so far",
     "self_orientation": "the largest possible participation minus its own",
     "support": "the share of the debaters whose last answer is its own; 0 if it is unreadable",
     "stability": "the share of its answers so far that are its most frequent one",
@@ -94,7 +95,7 @@ HAVE_EARLIER: Mapping[ExpressionPlace, frozenset[str]] = {
 }  # fmt: skip
 """The names that have an earlier value, by place. The weight of an edge is a name only there: `before(weight)`."""
 
-_OF_EDGES_SO_FAR = frozenset({"participation", "self_orientation", "random", "position"})
+_OF_EDGES_SO_FAR = frozenset({"participation", "times_hearing", "self_orientation", "random", "position"})
 
 NAMES: Mapping[ExpressionPlace, tuple[str, ...]] = {
     "weight": (*OF_AGENT, *OF_PAIR, *OF_DEBATE),
@@ -114,7 +115,7 @@ SHARES = frozenset({
 })  # fmt: skip
 """The names whose values may be exactly 0 (also if nothing was stated or readable) and exactly 1."""
 
-COUNTS = frozenset({"participation", "self_orientation", "length", "entropy"})
+COUNTS = frozenset({"participation", "times_hearing", "self_orientation", "length", "entropy"})
 """The names whose values may be exactly 0 and have no upper end at 1."""
 
 _AGENTS = 4

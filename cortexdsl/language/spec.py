@@ -19,7 +19,7 @@ from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.cross_references import cross_check, secret_texts
 from cortexdsl.language.grammar.core_words import core_value
 from cortexdsl.language.grammar.experiment import SpecText
-from cortexdsl.language.grammar.questions import COLUMNS, DatasetText, tolerance_of
+from cortexdsl.language.grammar.questions import COLUMNS, DatasetText
 from cortexdsl.language.grammar.speakers import TOOLS, ToolText
 from cortexdsl.language.inheritance import read_extended, resolve_methods
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all
@@ -209,13 +209,12 @@ def dataset_of(
     return core_value(
         Dataset,
         entry,
-        translated=("file", "tolerance", *COLUMNS),
+        translated=("file", *COLUMNS),
         label=label,
         config=entry.subset[0] if entry.hub and entry.subset else None,
         subset=() if entry.hub else entry.subset,
         path=_path_of(entry, root, route, environment),
         seed=seed if entry.seed is None else entry.seed,
-        tolerance=None if entry.tolerance is None else tolerance_of(entry.tolerance),
         fields=_columns(entry),
     )
 
@@ -226,8 +225,6 @@ def changed_dataset(
     """Return a dataset with the words of an entry that names no other one; a path or file has the same columns."""
     own = entry.model_fields_set - {"name", "path", "file", "hub", *COLUMNS}
     changes: dict[str, Any] = {word: getattr(entry, word) for word in own}
-    if entry.tolerance is not None:
-        changes["tolerance"] = tolerance_of(entry.tolerance)
     if dataset.hub and entry.subset:
         changes |= {"config": entry.subset[0], "subset": ()}
     if (path := _path_of(entry, root, route, environment)) is not None:

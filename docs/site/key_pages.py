@@ -48,7 +48,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "datasets": KeyPage(
         "Keys of datasets, knowledge and tools",
         "These are the keys of `dataset`, and of an entry of `datasets`, `knowledge` or `tools`.",
-        ("DatasetText", "RelativeText", "KnowledgeSourceText", "ToolText"),
+        ("DatasetText", "KnowledgeSourceText", "ToolText"),
     ),
     "methods": KeyPage(
         "Keys of methods",
@@ -65,8 +65,8 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "Keys of a protocol",
         "These are the keys of a protocol file, or of an entry of `protocols`: roles, the schedule and recalibration.",
         (
-            "protocol", "values of roles", "ModelForm", "ToolForm", "values of schedule", "LoopText", "BlockText",
-            "CaseText", "EndsText", "values of recalibration", "StepsForm", "BinsForm", "BinText",
+            "protocol", "values of roles", "ModelForm", "ToolForm", "values of schedule", "LoopText",
+            "CaseText", "EndsText", "values of recalibration", "StepsForm", "BinsForm",
         ),
     ),
     "steps": KeyPage(

@@ -230,7 +230,6 @@ MORE: Mapping[tuple[str, str], str] = {
     ("ModelText", "deterministic"): "failures.md#seeds-under-load",
     ("ModelText", "drop"): "providers.md#parameters-that-a-provider-does-not-take",
     ("TrainText", "samples"): "training.md#guided-replies-and-pairs",
-    ("protocol", "participation"): "reference/keys/expressions.md#names-of-agents",
     ("protocol", "similarity"): "language/protocol.md#similarity",
     ("spec", "extends"): "language.md#specs-that-build-on-others",
     ("spec", "hypotheses"): "statistics.md",

@@ -165,12 +165,11 @@ def test_a_review_along_a_weighed_edge_knows_its_weight() -> None:
     assert weights == {"review:a1>b": 0.6, "review:b1>a": 0.8, "review:c1>a": 0.8}
 
 
-def test_participation_as_listener_changes_who_kept_to_itself() -> None:
-    """In round 1 each agent heard exactly one other: P = 1, S = 2 - 1 for all; both: P = 3, 2, 1 of 4."""
-    heard = run(cortexdebate(participation="heard"), staged()).graphs[1].factors
-    assert heard["self_orientation"].tolist() == [1, 1, 1]
-    both = run(cortexdebate(participation="both"), staged()).graphs[1].factors
-    assert both["self_orientation"].tolist() == [1, 2, 3]
+def test_the_times_that_an_agent_heard_others_are_a_name() -> None:
+    """In round 1 each agent heard exactly one other."""
+    factors = run(cortexdebate(f"{WEIGHT} + 0 * times_hearing"), staged()).graphs[1].factors
+    assert factors["times_hearing"].tolist() == [1, 1, 1]
+    assert factors["participation"].tolist() == [2, 1, 0]
 
 
 def test_an_opening_by_turns_is_no_round_of_debate() -> None:

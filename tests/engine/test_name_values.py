@@ -99,6 +99,7 @@ SAID = {
         ("agreement", [2 / 3] * 3),
         ("round", [3] * 3),
         ("participation", [4, 4, 4]),
+        ("times_hearing", [4, 4, 4]),
         ("self_orientation", [0, 0, 0]),
     ],
 )
@@ -417,7 +418,7 @@ def test_an_answer_of_some_counts_for_those_who_were_heard() -> None:
     steps = {"reply": {"role": "some", "hears": Everyone()}}
     assert worth("participation", ["answer", one, "reply"], steps=steps) == [0, 1, 1]
     assert worth("self_orientation", ["answer", one, "reply"], steps=steps) == [2, 1, 1]
-    assert worth("participation", ["answer", one, "reply"], steps=steps, participation="heard") == [2, 0, 0]
+    assert worth("times_hearing", ["answer", one, "reply"], steps=steps) == [2, 0, 0]
 
 
 # ---------------------------------------------------------------- models

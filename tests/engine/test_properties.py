@@ -44,23 +44,21 @@ TOPOLOGIES = st.one_of(
         st.sampled_from([
             "credibility * reliability * intimacy / (self_orientation + 1)",
             "confidence",
-            "reliability / (participation + 1) + similarity",
+            "reliability / (participation + times_hearing + 1) + similarity",
             "1",
         ]),
         st.sampled_from([Keep("mean"), Keep("median"), Keep("mean_of_all"), Keep("top", 2), Keep("drop_bottom", 1)]),
     ),
 )  # fmt: skip
 METHODS = st.builds(
-    lambda hears, decide, participation: method(
+    lambda hears, decide: method(
         {"answer": {}, "revise": {"hears": hears}},
         ["answer", Repeat(ROUNDS, ("revise",), until="consensus")],
         decide=decide,
         recalibration=BINS,
-        participation=participation,
     ),
     TOPOLOGIES,
     st.sampled_from([Decide("majority"), Decide("weighted"), Decide("majority", tie="none")]),
-    st.sampled_from(["spoken", "heard", "both"]),
 )
 
 

@@ -53,7 +53,6 @@ METHODS = {
     "sparse": method(
         {"answer": {}, "revise": {"hears": Sparse("confidence", Keep("mean"))}},
         ["answer", "revise"],
-        participation="both",
     ),
     "samples": method({"answer": {"samples": 3}}, ["answer"], role_agents="a"),
 }

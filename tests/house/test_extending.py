@@ -37,7 +37,7 @@ from tests.stats.debates import made as debate
 
 PLAIN = {"role": "debater", "prompt": "a.j2", "hears": "everyone"}
 WORDS = {
-    "role": "helper", "prompt": "b.j2", "hears": "nobody", "shows": "all", "memory": "all", "placebo": "shuffled",
+    "role": "helper", "prompt": "b.j2", "hears": "nobody", "shows": "all", "memory": "all",
     "with": "{x: 1}", "knowledge": "[wiki]",
     "order": "sequential", "each": "{edge: helper}", "samples": "2", "model": "strong",
     "reads": "[answer, belief]", "chooses": "turns", "tools": "sums", "uses": "2",

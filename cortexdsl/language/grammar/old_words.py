@@ -22,6 +22,22 @@ def _budget(match: Any) -> str:
     return ", ".join([*budgets, *(f"grow: {_flow(value)}" for key, value in entries.items() if key == "grow")])
 
 
+def bins_remedy(bins: Sequence[Any]) -> str:
+    """Return the line to write instead of a list of bins with bounds of their own."""
+    entries = [each for each in bins if isinstance(each, dict)]
+    values = {each.get("from", each.get("above", 0)): each.get("value", "keep") for each in entries}
+    return f"write bins: {_flow(dict(sorted(values.items(), key=str)) or {0: 'keep'})}"
+
+
+def _participation(counts: Any) -> str:
+    """Return the weight that counts the participation of agents as an old word says."""
+    left = {
+        "heard": "(round - 1) * (n_agents - 1) - times_hearing",
+        "both": "2 * (round - 1) * (n_agents - 1) - participation - times_hearing",
+    }.get(counts)
+    return f"{left} in the weight, instead of self_orientation" if left else "nothing: participation counts this"
+
+
 KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "MethodText": {"like": "extends: {}", "match": _budget, "team": "agents: {}"},
     "DatasetText": {
@@ -30,11 +46,22 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "dataset": "name: {}",
     },
     "StoppingText": {"alpha": "analysis: {alpha: {}}", "fewest": "min_questions: {}"},
-    "ProtocolText": {"debaters": "voters: {}", "fallback": "tie: {}", "passes": "quote: {}"},
-    "StepText": {"draws": "samples: {}", "own": "memory: {}", "tells": "shows: {}"},
+    "ProtocolText": {
+        "debaters": "voters: {}",
+        "fallback": "tie: {}",
+        "participation": _participation,
+        "passes": "quote: {}",
+    },
+    "StepText": {
+        "draws": "samples: {}",
+        "own": "memory: {}",
+        "placebo": "placebo: {STEP: {}} in the method",
+        "tells": "shows: {}",
+    },
+    "StepModelForm": {"top_p": "models: {NAME: {top_p: {}}}, and model: NAME"},
     "BallotForm": dict.fromkeys(("fallback", "tie"), "tie: {}, in the protocol beside decide"),
     "AgentText": {"given": "vars: {}"},
-    **{loop: {"unless": "if: not ({})"} for loop in ("LoopText", "BlockText")},
+    "LoopText": {"unless": "if: not ({})"},
     "SelectionForm": {"role": "hears: {}", "sparse": "{}", "within": "topology: {}"},
     **{form: {"above": "where: WEIGHT > {}, beside weight and keep"} for form in ("TopForm", "DropBottomForm")},
     "decide": {
@@ -44,6 +71,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "pool": "decide: weighted, which sums confidences",
         "weighted": "decide: weighted, and tie: none in the protocol",
     },
+    "tolerance": {"relative": "tolerance: {}"},
     "prompt": {"first": "1: {}", "second": "2: {}"},
     "roles": {"model_of": "extra: an agent more, with the model of the first agent"},
     "TurnFilterText": {"about": "shows: about_me"},
@@ -52,6 +80,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "fallback": "tie: {}",
         "graph": "topology: {}",
         "own": "memory: {}",
+        "participation": _participation,
         "passes": "quote: {}",
         "tells": "shows: {}",
     },

@@ -7,8 +7,8 @@ validate a protocol before and after its settings have values.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias, get_args
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -33,6 +33,7 @@ from cortexdsl.language.grammar.entries import (
 )
 from cortexdsl.language.grammar.expressions import Ballot
 from cortexdsl.language.grammar.hears import HearsText
+from cortexdsl.language.grammar.old_words import bins_remedy
 from cortexdsl.language.grammar.schedule import EndsText, ItemText
 from cortexdsl.language.grammar.steps import StepText
 
@@ -85,73 +86,47 @@ class StepsForm(StrictEntry):
         return three_steps(*self.steps)
 
 
-class BinText(StrictEntry):
-    """One bin: `{from: 0.6, to: 0.8, value: 0.6}`. Write one lower and one upper bound."""
+def _lower_bound(key: str) -> str:
+    if re.fullmatch(r"[\d.]+(e-\d+)?", key) is None or not 0 <= float(key) <= 1:
+        raise invalid(f"{key} is not a confidence", "write a number from 0 to 1, from which on the value holds")
+    return key
 
-    from_: Share | None = Field(None, alias="from")
-    """The lower bound; it belongs to the bin."""
-    above: Share | None = None
-    """The lower bound; it does not belong to the bin."""
-    to: Share | None = None
-    """The upper bound; it does not belong to the bin. But the highest bin contains 1."""
-    through: Share | None = None
-    """The upper bound; it belongs to the bin."""
-    value: Annotated[
-        Share | Literal["keep"],
-        OneOf(),
-    ]
-    """What a confidence in the bin becomes. keep: it stays as it is."""
 
-    @model_validator(mode="after")
-    def _bounds(self) -> Self:
-        if (self.from_ is None) == (self.above is None):
-            raise invalid("a bin has one lower bound", "write from: x (x is in the bin) or above: x (it is not)")
-        if (self.to is None) == (self.through is None):
-            raise invalid("a bin has one upper bound", "write to: x (x is not in the bin) or through: x (it is)")
-        bin_ = self.bin()
-        if bin_.low > bin_.high or (bin_.low == bin_.high and (bin_.low_open or not bin_.high_closed)):
-            raise invalid("the bin is empty", "its lower bound lies below its upper bound")
-        return self
+_Bound: TypeAlias = Annotated[Text, AfterValidator(_lower_bound)]
+_Value: TypeAlias = Annotated[Share | Literal["keep"], OneOf()]
 
-    def bin(self) -> Bin:
-        """Return the bin."""
-        low = self.from_ if self.from_ is not None else self.above
-        high = self.to if self.to is not None else self.through
-        assert low is not None
-        assert high is not None
-        value = None if isinstance(self.value, str) else self.value
-        return Bin(low, high, value, low_open=self.above is not None, high_closed=self.through is not None)
+
+def _old_bins(value: Any) -> Any:
+    if isinstance(value, list):
+        raise invalid("bins are a mapping", bins_remedy(value))
+    return value
 
 
 class BinsForm(StrictEntry):
-    """`{bins: [...]}`: a value for each range of confidences. The ranges cover 0 to 1 without gaps or overlaps."""
+    """`{bins: {0: 0.25, 0.5: keep}}`: from each confidence on, what confidences become; keep leaves them."""
 
-    example: ClassVar[str] = "{bins: [{from, to, value}]}"
-
-    bins: Annotated[tuple[BinText, ...], Field(min_length=1, max_length=1_000)]
-    """The bins, in any order."""
+    bins: Annotated[
+        dict[_Bound, _Value],
+        Field(min_length=1, max_length=1_000),
+        BeforeValidator(_old_bins, json_schema_input_type=dict[str, _Value]),
+    ]
+    """From each lower bound on, what confidences become, up to the next bound. The lowest one is 0."""
 
     @model_validator(mode="after")
     def _cover(self) -> Self:
-        rising = self.value()[::-1]
-        if rising[0].low > 0 or rising[0].low_open:
-            raise invalid(f"no bin holds 0; the lowest begins at {rising[0].low:g}", "bins cover [0, 1]")
-        if not rising[-1].high_closed:
-            raise invalid(f"no bin holds 1; the highest ends at {rising[-1].high:g}", "bins cover [0, 1]")
-        for lower, upper in pairwise(rising):
-            if lower.high < upper.low or (lower.high == upper.low and not lower.high_closed and upper.low_open):
-                raise invalid(f"no bin holds what lies between {lower.high:g} and {upper.low:g}", "bins leave no hole")
-            if lower.high > upper.low or (lower.high_closed and not upper.low_open):
-                raise invalid(f"two bins hold {upper.low:g}", "bins do not overlap")
+        lowest = min(map(float, self.bins))
+        if lowest > 0:
+            raise invalid(f"no bin holds 0; the lowest begins at {lowest:g}", "write a value for 0, too")
+        if len({float(bound) for bound in self.bins}) < len(self.bins):
+            raise invalid("a bound is there twice", "keep one of them")
         return self
 
     def value(self) -> tuple[Bin, ...]:
-        """Return the bins, the highest first; the highest `to: 1` holds 1."""
-        bins = sorted((bin_.bin() for bin_ in self.bins), key=lambda b: (b.low, not b.low_open, b.high), reverse=True)
-        top = bins[0]
-        if top.high == 1.0 and not top.high_closed:
-            bins[0] = Bin(top.low, 1.0, top.value, top.low_open, high_closed=True)
-        return tuple(bins)
+        """Return the bins, the highest first; the highest one holds 1."""
+        values = {float(low): None if value == "keep" else value for low, value in self.bins.items()}
+        lows = sorted(values)
+        bins = [Bin(low, high, values[low]) for low, high in zip(lows, [*lows[1:], 1.0], strict=True)]
+        return tuple(reversed([*bins[:-1], replace(bins[-1], high_closed=True)]))
 
 
 RecalibrationWord: TypeAlias = Literal["none", "cortexdebate", "reconcile"]

@@ -12,7 +12,6 @@ from cortexdsl.core import KnowledgeSource
 from cortexdsl.language.grammar.addresses import Address, KeyName, Place
 from cortexdsl.language.grammar.core_words import FromCore
 from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, Positive, StrictEntry, Text, Whole, invalid
-from cortexdsl.language.grammar.spending import Percentage
 from cortexdsl.tasks.retrieval.sources import KEYS
 
 
@@ -46,22 +45,17 @@ def _listed_name(value: Any) -> Any:
     return value
 
 
-class RelativeText(StrictEntry):
-    """A tolerance as a share of the right answer."""
-
-    example: ClassVar[str] = "{relative: 5%}"
-    hints: ClassVar[Mapping[str, str]] = {
-        "absolute": "write the number alone: tolerance: 0.01",
-        "percent": "write tolerance: {relative: 5%}",
-    }
-
-    relative: Annotated[Percentage, Field(gt=0, lt=1)]
-    """The share: 5%, or 0.05."""
-
-
-def tolerance_of(written: float | RelativeText) -> str:
+def _tolerance(value: Any) -> Any:
     """Return a tolerance as the core spells it: `0.01`, or `5%` of the right answer."""
-    return f"{written.relative * 100:.12g}%" if isinstance(written, RelativeText) else f"{written:.12g}"
+    if isinstance(value, str):
+        share = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value)
+        if share is None or not 0 < float(share[1]) < 100:
+            raise invalid("this is not a tolerance", "write a number such as 0.01, or a share such as 5%")
+        return f"{float(share[1]):.12g}%"
+    return f"{value:.12g}"
+
+
+_Tolerance: TypeAlias = Annotated[Positive | Text, OneOf("a number such as 0.01", "5%"), AfterValidator(_tolerance)]
 
 
 class DatasetText(StrictEntry):
@@ -141,8 +135,10 @@ class DatasetText(StrictEntry):
     """The kind of answers: number, choice, yesno, expression, text, labels, free, code or pair."""
     metric: Text | None = None
     """How answers are graded. Default: the usual way of their kind."""
-    tolerance: Annotated[Positive | RelativeText, OneOf("a number such as 0.01")] | None = None
-    """For numbers: how far an answer may be from the right one, in votes from an earlier answer."""
+    tolerance: Annotated[Positive | Text, OneOf("a number such as 0.01", "5%"), AfterValidator(_tolerance)] | None = (
+        None
+    )
+    """For numbers: how far an answer may be from the right one, such as 0.01 or 5%; in votes from an earlier answer."""
     reading: Literal["lenient", "strict"] = "lenient"
     """Which reading of a reply is scored. strict: only an answer in the requested format counts. lenient: the last
     statement of an answer counts."""

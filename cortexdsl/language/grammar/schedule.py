@@ -56,25 +56,22 @@ NOT_NEVER = "not never"
 Start: TypeAlias = Annotated[Text, BeforeValidator(_start, json_schema_input_type=Text)]
 
 
-def _skipping(start: str | None) -> str:
-    return NEVER if start in (None, NOT_NEVER) else negated(start or "")
-
-
 class LoopText(StrictEntry):
-    """`{repeat: n, until: CONDITION, do: [...]}`: run these items at most n times.
+    """`{repeat: n, until: CONDITION, do: [...]}` or `{if: CONDITION, do: [...]}`: run these items at most n times.
 
     Consensus means that the last answers of all debaters are equal.
     """
 
-    example: ClassVar[str] = "{repeat: n, do: [...]}"
-    signs: ClassVar[tuple[str, ...]] = ("until", "do")
+    example: ClassVar[str] = "{repeat: n, do: [...]}, {if: CONDITION, do: [...]}"
+    signs: ClassVar[tuple[str, ...]] = ("if", "until", "do")
     hints: ClassVar[Mapping[str, str]] = {
         "while": "write until: and the opposite condition",
         "times": "write repeat: and how often",
+        **dict.fromkeys(("loop", "for", "count", "rounds"), "did you mean repeat, which is missing?"),
     }
 
-    repeat: CountOrZero
-    """How many times the items run at most."""
+    repeat: CountOrZero | None = None
+    """How many times the items run at most. Default with `if`: once."""
     if_: Start | None = Field(None, alias="if")
     """The condition for the items to run. It is checked once, before. Default: they always run."""
     until: Ending = "never"
@@ -82,32 +79,28 @@ class LoopText(StrictEntry):
     do: Annotated[tuple[ItemText, ...], Field(min_length=1)]
     """The items that run."""
 
+    @classmethod
+    def key(cls) -> str:
+        """Return the key of a loop; other items have `do`, too."""
+        return "repeat"
+
+    @model_validator(mode="after")
+    def _counted(self) -> Self:
+        if self.repeat is None and "until" in self.model_fields_set:
+            raise invalid("until ends a loop, and nothing is repeated", "write repeat: and how often")
+        if self.repeat is None and self.if_ is None:
+            raise invalid("nothing says how often the items run", "write repeat: and how often, or if: and a condition")
+        return self
+
+    @property
+    def times(self) -> Any:
+        """How many times the items run at most."""
+        return 1 if self.repeat is None else self.repeat
+
     @property
     def unless(self) -> str:
         """The condition that skips the items."""
-        return _skipping(self.if_)
-
-
-class BlockText(StrictEntry):
-    """`{if: CONDITION, do: [...]}`: run these items once if the condition holds."""
-
-    example: ClassVar[str] = "{if: CONDITION, do: [...]}"
-    hints: ClassVar[Mapping[str, str]] = {"until": "until ends a loop: write repeat: and how often"}
-
-    if_: Start = Field(alias="if")
-    """The condition for the items to run."""
-    do: Annotated[tuple[ItemText, ...], Field(min_length=1)]
-    """The items that run."""
-
-    @property
-    def unless(self) -> str:
-        """The condition that skips the items."""
-        return _skipping(self.if_)
-
-    @property
-    def until(self) -> str:
-        """The condition that ends a loop: items that run once have none."""
-        return NEVER
+        return NEVER if self.if_ in (None, NOT_NEVER) else negated(self.if_ or "")
 
 
 OTHERWISE = "else"
@@ -196,11 +189,10 @@ def choice_of(written: ChooseText) -> Choose:
 
 
 ItemText: TypeAlias = Annotated[
-    Name | LoopText | BlockText | CaseText | ChooseText,
+    Name | LoopText | CaseText | ChooseText,
     OneOf("the name of a step"),
 ]
 LoopText.model_rebuild()
-BlockText.model_rebuild()
 CaseText.model_rebuild()
 
 

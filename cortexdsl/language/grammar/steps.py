@@ -128,8 +128,6 @@ class StepModelForm(StrictEntry):
     """The name of an entry of models. Default: each agent's own model."""
     temperature: Annotated[Annotated[Number, Field(ge=0, le=10)] | Setting, OneOf()] | None = None
     """The sampling temperature in this step."""
-    top_p: Annotated[Annotated[Number, Field(gt=0, le=1)] | Setting, OneOf()] | None = None
-    """The top_p in this step."""
     max_tokens: Annotated[Annotated[Whole, Field(ge=1, le=10_000_000)] | Setting, OneOf()] | None = None
     """The largest number of tokens of a reply in this step."""
 
@@ -147,7 +145,7 @@ class StepText(StrictEntry):
     example: ClassVar[str] = "{role: debater, prompt: my/answer.j2}"
     hints: ClassVar[Mapping[str, str]] = {
         "say": "write prompt: {say: FILE}",
-        **{word: f"write model: {{{word}: ...}}" for word in ("temperature", "top_p", "max_tokens")},
+        **{word: f"write model: {{{word}: ...}}" for word in ("temperature", "max_tokens")},
         "most": "write uses: how many times a turn may use tools",
     }
 

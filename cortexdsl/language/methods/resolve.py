@@ -16,7 +16,7 @@ from cortexdsl.language.grammar.entries import number
 from cortexdsl.language.grammar.methods import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
-from cortexdsl.language.grammar.schedule import OTHERWISE, BlockText, CaseText, ChooseText, LoopText, choice_of
+from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText, choice_of
 from cortexdsl.language.grammar.speakers import SAMPLING
 from cortexdsl.language.grammar.steps import StepModelForm, StepText
 from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, known_sizes, layout_problems
@@ -267,8 +267,7 @@ def _model_of_step(
     written = StepModelForm.model_validate({"name": text.model}) if isinstance(text.model, str) else text.model
     if written is None:
         return None, {}
-    values = {word: getattr(written, word) for word in SAMPLING}
-    sampling = {word: number(value) for word, value in values.items() if value is not None}
+    sampling = {word: number(value) for word, value in written if word != "name" and value is not None}
     if written.name is not None and written.name not in choice.models:
         route = ("steps", name, "model") if isinstance(text.model, str) else ("steps", name, "model", "name")
         what = f"there is no model {written.name}"
@@ -281,9 +280,7 @@ def _schedule(items: Sequence[Any]) -> tuple[SchedulePart, ...]:
     for item in items:
         match item:
             case LoopText():
-                schedule.append(Repeat(int(number(item.repeat)), _schedule(item.do), item.until, item.unless))
-            case BlockText():
-                schedule.append(Repeat(1, _schedule(item.do), unless=item.unless))
+                schedule.append(Repeat(item.times, _schedule(item.do), item.until, item.unless))
             case ChooseText():
                 schedule.append(choice_of(item))
             case CaseText():

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from cortexdsl.core import NEVER, Sparse, TurnFilter
 from cortexdsl.language.grammar.protocol import BallotForm, ProtocolText
-from cortexdsl.language.grammar.schedule import BlockText, CaseText, ChooseText, LoopText
+from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
 from cortexdsl.language.nodes import Route
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ def walk(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tupl
     """Yield every item of a schedule with its route; a loop or case comes before the items in it."""
     for i, item in enumerate(items):
         yield item, (*route, i)
-        if isinstance(item, LoopText | BlockText):
+        if isinstance(item, LoopText):
             yield from walk(item.do, (*route, i, "do"))
         elif isinstance(item, CaseText):
             for branch, body in item.do.items():
@@ -41,7 +41,7 @@ def weights_of(hears: object) -> tuple[str, ...]:
 def conditions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
     """Yield the conditions of a schedule with their routes: those that skip items, and those that end loops."""
     for item, route in walk(text.schedule):
-        if isinstance(item, LoopText | BlockText):
+        if isinstance(item, LoopText):
             yield from ((item.unless, (*route, "if")), (item.until, (*route, "until")))
 
 
@@ -89,7 +89,7 @@ def roles_with_answer(text: ProtocolText, *, as_cast: bool = False) -> frozenset
 
 def _after(text: ProtocolText, items: Iterable[object], course: _Course, as_cast: bool) -> _Course:
     for item in items:
-        if isinstance(item, LoopText | BlockText):
+        if isinstance(item, LoopText):
             once = _after(text, item.do, course, as_cast)
             again = once.or_else(_after(text, item.do, once, as_cast))
             course = again if item.unless == NEVER else course.or_else(again)

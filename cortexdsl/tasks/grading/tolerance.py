@@ -20,9 +20,7 @@ def within(metric: str) -> Callable[[str, str], bool]:
     """Return the equality of numbers up to a tolerance; a relative one is a share of the gold, or earlier answer."""
     written = _TOLERANCE.fullmatch(metric)
     if written is None:
-        raise DataError(
-            f"no metric {metric!r}\n    write tolerance: 0.01, or tolerance: {{relative: 5%}}", word="metric"
-        )
+        raise DataError(f"no metric {metric!r}\n    write tolerance: 0.01, or tolerance: 5%", word="metric")
     bound, is_relative = Fraction(written[1]), bool(written[2])
 
     def is_near(answer: str, gold: str) -> bool:

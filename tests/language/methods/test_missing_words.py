@@ -60,8 +60,8 @@ def test_a_step_is_asked_of_another_model(tmp_path: Path) -> None:
 
 
 def test_a_model_of_a_step_and_its_sampling_together(tmp_path: Path) -> None:
-    (ann, *_) = models_of(method(tmp_path, "model: {name: near, top_p: 0.9, max_tokens: 50},"), "answer")
-    assert (ann.name, dict(ann.options)) == ("near", {"top_p": 0.9, "max_tokens": 50})
+    (ann, *_) = models_of(method(tmp_path, "model: {name: near, temperature: 0.9, max_tokens: 50},"), "answer")
+    assert (ann.name, dict(ann.options)) == ("near", {"temperature": 0.9, "max_tokens": 50})
 
 
 def test_a_setting_may_be_the_temperature_of_a_step(tmp_path: Path) -> None:

@@ -191,10 +191,11 @@ def test_decisions(decide: str, meant: Decide) -> None:
         ("{steps: [0.9, 0.7, 0.2]}", 0.85, 0.7),
         ("{steps: [0.9, 0.7, 0.2]}", 0.1, 0.2),
         ("{steps: [0.8, 0.8, 0]}", 0.8, 0.8),
-        ("{bins: [{from: 0, through: 0.6, value: 0.1}, {above: 0.6, to: 1, value: keep}]}", 0.6, 0.1),
-        ("{bins: [{from: 0, through: 0.6, value: 0.1}, {above: 0.6, to: 1, value: keep}]}", 1, 1),
-        ("{bins: [{from: 1, through: 1, value: 1}, {from: 0, to: 1, value: 0.5}]}", 1, 1),
-        ("{bins: [{from: 1, through: 1, value: 1}, {from: 0, to: 1, value: 0.5}]}", 0.99, 0.5),
+        ("{bins: {0: 0.1, 0.6: keep}}", 0.59, 0.1),
+        ("{bins: {0.6: keep, 0: 0.1}}", 0.6, 0.6),
+        ("{bins: {0: 0.1, 0.6: keep}}", 1, 1),
+        ("{bins: {0: 0.5, 1: 1}}", 1, 1),
+        ("{bins: {0: 0.5, 1: 1}}", 0.99, 0.5),
     ],
 )  # fmt: skip
 def test_recalibration(rule: str, stated: float, meant: float) -> None:

@@ -169,18 +169,17 @@ def test_a_protocol_without_answers_is_refused() -> None:
 @pytest.mark.parametrize(
     ("bins", "said"),
     [
-        ("[{from: 0, to: 0.5, value: keep}, {from: 0.6, to: 1, value: 1}]", "between 0.5 and 0.6"),
-        ("[{from: 0, to: 0.6, value: keep}, {from: 0.5, to: 1, value: 1}]", "two bins hold 0.5"),
-        ("[{from: 0, through: 0.5, value: keep}, {from: 0.5, to: 1, value: 1}]", "two bins hold 0.5"),
-        ("[{from: 0, to: 0.5, value: keep}, {above: 0.5, to: 1, value: 1}]", "between 0.5 and 0.5"),
-        ("[{from: 0.1, to: 1, value: keep}]", "no bin holds 0"),
-        ("[{above: 0, to: 1, value: keep}]", "no bin holds 0"),
-        ("[{from: 0, to: 0.9, value: keep}]", "no bin holds 1"),
-        ("[{from: 0, value: keep}]", "one upper bound"),
-        ("[{to: 1, value: keep}]", "one lower bound"),
-        ("[{from: 0.5, to: 0.5, value: keep}]", "the bin is empty"),
-        ("[{from: 0, to: 1, value: kep}]", "keep"),
-        ("[{from: 0, to: 1, value: 2}]", "at most 1"),
+        ("{0.1: keep}", "no bin holds 0"),
+        ("{0: keep, 0.5: 1, .5: 0}", "0.5 is there twice|a bound is there twice"),
+        ("{0: keep, 1.5: 1}", "1.5 is not a confidence"),
+        ("{0: keep, high: 1}", "high is not a confidence"),
+        ("{0: kep}", "keep"),
+        ("{0: 2}", "at most 1"),
+        ("{}", "empty"),
+        (
+            "[{from: 0, through: 0.6, value: 0.1}, {above: 0.6, to: 1, value: keep}]",
+            r"write bins: \{0: 0.1, 0.6: keep\}",
+        ),
     ],
 )  # fmt: skip
 def test_bins_cover_the_unit_interval_once(bins: str, said: str) -> None:

@@ -75,7 +75,7 @@ def _short(line: str, extras: dict[str, str]) -> str:
         ("neighbor", 5, "{rounds: 5}", 30),
         ("reconcile", 5, "{rounds: 5}", 30),
         ("cortexdebate", 5, "{rounds: 5}", 30),
-        ("cortexdebate", 5, "{rounds: 5, keep: median, recalibration: none, participation: both}", 30),
+        ("cortexdebate", 5, "{rounds: 5, keep: median, recalibration: none}", 30),
         ("cortexdebate-peers", 3, "{rounds: 1}", 12),  # 3 answers, 6 reviews, 3 revisions
         ("chateval", 5, "{rounds: 5}", 35),
         ("chateval-simultaneous", 3, "{rounds: 2}", 9),

@@ -171,16 +171,15 @@ def test_evaluations_and_keep_rules(settings: str, hears: Sparse | Keep) -> None
     assert hears in (found, getattr(found, "keep", None))
 
 
-@pytest.mark.parametrize("participation", ["spoken", "heard", "both"])
-def test_participation_changes_self_orientation_alone(participation: str) -> None:
+def test_self_orientation_may_count_what_an_agent_heard() -> None:
+    weight = "(round - 1) * (n_agents - 1) - times_hearing"
     debate = run(
-        shipped("cortexdebate", "a b c", f"{{rounds: 2, participation: {participation}}}"),
+        shipped("cortexdebate", "a b c", f"{{rounds: 2, weight: {weight}}}"),
         Stage(published.disagreeing(5, 6), cosine=lambda one, other: 0.25),
     )
     first, second = (graph for graph in debate.graphs if graph.step == "revise")
-    spoken, listened = first.heard.sum(axis=1), first.heard.sum(axis=0)
-    expected = {"spoken": 2 - spoken, "heard": 2 - listened, "both": 4 - spoken - listened}[participation]
-    assert second.factors["self_orientation"].tolist() == expected.tolist()
+    assert second.factors["times_hearing"].tolist() == first.heard.sum(axis=0).tolist()
+    assert np.nanmax(second.weight, axis=1).tolist() == (2 - first.heard.sum(axis=0)).tolist()
 
 
 def test_fallback_none_leaves_a_debate_of_different_answers_without_one() -> None:
