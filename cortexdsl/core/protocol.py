@@ -264,8 +264,6 @@ class Method:
     steps : mapping of name to Step
     schedule : tuple of step names, Choose and Repeat
     decide : Decide
-    rounds_cap : int or None
-        The most rounds of answers, the opening included (`ends: {rounds: T}`).
     recalibration : tuple of Bin
         If empty, confidences are used as stated (clipped to [0, 1]).
     similarity : str
@@ -290,7 +288,6 @@ class Method:
     steps: Mapping[str, Step]
     schedule: tuple[SchedulePart, ...]
     decide: Decide
-    rounds_cap: int | None = None
     recalibration: tuple[Bin, ...] = ()
     similarity: str = "ngram"
     quote: Literal["whole", "answer", "reasoning"] = word("whole")

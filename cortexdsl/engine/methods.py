@@ -58,9 +58,8 @@ def scheduled_choices(schedule: Sequence[SchedulePart]) -> Iterator[Choose]:
 
 
 def max_rounds(method: Method) -> int:
-    """Return the most rounds that a debate can have after its opening: all passes of loops, up to the cap."""
-    answers = _answering_steps(method, method.schedule)
-    return max(0, (answers if method.rounds_cap is None else min(answers, method.rounds_cap)) - 1)
+    """Return the most rounds that a debate can have after its opening: all passes of loops."""
+    return max(0, _answering_steps(method, method.schedule) - 1)
 
 
 def _answering_steps(method: Method, schedule: Sequence[SchedulePart]) -> int:

@@ -224,25 +224,20 @@ class _Run:
         return confidence is not None and (known is None or known < rule.below)
 
     # ------------------------------------------------------------ schedule
-    async def _run(self, schedule: Sequence[SchedulePart], in_loop: bool = False) -> None:
+    async def _run(self, schedule: Sequence[SchedulePart]) -> None:
         for part in schedule:
             if isinstance(part, Choose):
                 await self._fill_role(part)
             elif isinstance(part, str):
                 step = self.method.steps[part]
-                if not self._is_capped(step, in_loop) and not self._is_left_out(step):
+                if not self._is_left_out(step):
                     await self._speak(step)
             elif not await self._holds(part.unless):
                 for _ in range(part.times):
                     skipped = self.skipped_rounds
-                    await self._run(part.body, in_loop=True)
+                    await self._run(part.body)
                     if self.skipped_rounds == skipped and await self._holds(part.until):
                         break
-
-    def _is_capped(self, step: Step, in_loop: bool) -> bool:
-        """Return whether the cap on rounds skips a step: it ends loops, but not the steps that conclude a debate."""
-        cap, round_ = self.method.rounds_cap, self.state.round + self.skipped_rounds
-        return cap is not None and round_ >= cap and (in_loop or opens_round(self.method, step))
 
     def _is_left_out(self, step: Step) -> bool:
         """Return whether a step is skipped here; count a round that is left out when it would have been answered."""

@@ -99,8 +99,6 @@ def turn_sequence(method: Method) -> TurnSequence:
             step = method.steps[part]
             if len(method.role_agents[step.role]) != 1 or step.each != "speaker" or step.samples != 1:
                 raise InputError(f"in its step {part} not one agent speaks, once")
-    if method.rounds_cap is not None:
-        raise InputError("its rounds are capped (ends)")
     steps = _flattened(method.schedule)
     loops = [part for part in method.schedule if isinstance(part, Repeat)]
     more = _flattened(loops[-1].body) if loops else ()

@@ -116,9 +116,9 @@ COVERED: Mapping[type, Coverage] = {
     Measure: Coverage("Measure", "source samples verifier prompt"),
     Method: Coverage(
         "Method",
-        "protocol cast=role_agents steps schedule decide rounds_cap recalibration similarity passes=quote",
+        "protocol cast=role_agents steps schedule decide recalibration similarity passes=quote",
         later="debaters=voters confidence debate_confidence defer",
-        former={"participation": "spoken"},
+        former={"participation": "spoken", "rounds_cap": None},
     ),
     Model: Coverage(
         "Model",

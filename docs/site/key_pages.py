@@ -66,7 +66,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "These are the keys of a protocol file, or of an entry of `protocols`: roles, the schedule and recalibration.",
         (
             "protocol", "values of roles", "ModelForm", "ToolForm", "values of schedule", "LoopText",
-            "CaseText", "EndsText", "values of recalibration", "StepsForm", "BinsForm",
+            "CaseText", "values of recalibration", "StepsForm", "BinsForm",
         ),
     ),
     "steps": KeyPage(

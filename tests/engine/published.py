@@ -75,10 +75,10 @@ def group(n: int, total: int, per_stage: int = 2, layout: Groups = PAIR) -> Meth
         "summarize": {"role": "summarizer", "hears": layout, "each": "group", "reads": "summary"},
         "share": {"hears": OfRole(("summarizer",)), "memory": "last"},
     }
-    within = Repeat(per_stage - 1, ("discuss",))
-    stages = -(-total // per_stage)
-    schedule = ["answer", within, Repeat(stages - 1, ("summarize", "share", within))]
-    return method(steps, schedule, with_summarizer(n), rounds_cap=total)
+    whole, left = divmod(total, per_stage)
+    stages = [Repeat(per_stage - 1, ("discuss",))] * whole + [Repeat(left - 1, ("discuss",))] * bool(left)
+    further = [part for stage in stages[1:] for part in ("summarize", "share", stage)]
+    return method(steps, ["answer", stages[0], *further], with_summarizer(n))
 
 
 def cortexdebate(n: int, rounds: int, **words: Any) -> Method:

@@ -86,19 +86,6 @@ def test_nothing_ends_after_a_round_that_is_left_out() -> None:
     assert run(TWICE, Stage(), ablation=Ablation(rounds=(1,))).rounds == 1
 
 
-def test_a_cap_counts_rounds_that_are_left_out() -> None:
-    capped = method(TALK, ["answer", Repeat(9, ("revise",))], rounds_cap=3)
-    assert without(capped)[0].rounds == 2
-    assert without(capped, rounds=(1,))[0].rounds == 1
-    for cap in (4, 5, 6):
-        longer = method(TALK, ["answer", Repeat(9, ("revise",))], rounds_cap=cap)
-        assert [without(longer, rounds=rounds)[0].rounds for rounds in ((), (1,), (1, 2))] == [
-            cap - 1,
-            cap - 2,
-            cap - 3,
-        ]
-
-
 def test_a_step_that_is_left_out_is_never_spoken() -> None:
     steps = {**TALK, "check": {"reads": "comment", "hears": Everyone()}}
     debate, _ = without(method(steps, ["answer", "check", "revise"]), steps=("check",))

@@ -94,25 +94,6 @@ def test_loops(schedule: list[str | Repeat], script: dict[str, str], expected: t
     assert said(talk(schedule), script) == expected
 
 
-@pytest.mark.parametrize(
-    ("cap", "schedule", "expected"),
-    [
-        (1, ["answer", Repeat(3, ("revise",))], ("answer", "rounds", 0)),
-        (3, ["answer", Repeat(3, ("revise",))], ("answer revise revise", "rounds", 2)),
-        (9, ["answer", Repeat(3, ("revise",))], ("answer revise revise revise", "rounds", 3)),
-        # the cap cuts a pass short: nothing is said that no answer would follow
-        (2, ["answer", Repeat(3, ("judge", "revise"))], ("answer judge revise", "rounds", 1)),
-        (2, ["answer", Repeat(2, ("judge", "revise", Repeat(2, ("revise",))))], ("answer judge revise", "rounds", 1)),
-        # outside of loops it stops further rounds only: a debate may still be concluded
-        (1, ["answer", Repeat(3, ("judge", "revise")), "revise", "conclude"], ("answer conclude", "rounds", 0)),
-    ],
-)
-def test_a_cap_counts_the_rounds_of_answers(
-    cap: int, schedule: list[str | Repeat], expected: tuple[str, str, int]
-) -> None:
-    assert said(talk(schedule, rounds_cap=cap)) == expected
-
-
 def test_rounds_and_executions_of_turns() -> None:
     """A verdict belongs to the round that it leads to; what concludes, to the one that would follow."""
     debate = run(talk(["answer", Repeat(1, ("judge", "revise")), "conclude"]))

@@ -163,7 +163,6 @@ def test_a_debate_whose_turns_are_not_known_beforehand_cannot_be_learned_from() 
         "a condition": replace(ACC, schedule=("answer", Repeat(2, ("comment", "revise"), until="consensus"))),
         "no loop": replace(ACC, schedule=("answer", "comment")),
         "chooses a actor": replace(ACC, schedule=("answer", Choose("actor", "critic", "1", Keep("all")))),
-        "capped": replace(ACC, rounds_cap=2),
     }
     for why, of in cases.items():
         with pytest.raises(InputError, match=why):

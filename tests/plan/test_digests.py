@@ -19,11 +19,11 @@ from cortexdsl.plan.job_digests import debate_digest, score_digest
 from tests.plan.specs import PROMPT, SPEC, plan
 
 FIRST = {
-    "cortexdebate": "1cbf9d743d9e6789", "group": "f0317f581ec9edc7", "madke": "398d68084fa41786",
+    "cortexdebate": "1cbf9d743d9e6789", "group": "5f4a64ec1850860e", "madke": "398d68084fa41786",
     "reconcile": "8f799e6d380120fc", "acc": "32337c6c663c5cef", "chateval": "b723aa5e3746cd9d",
     "peer-review": "94ac28bd926bfc0a", "self-consistency": "c8363ece207133b5",
 }  # fmt: skip
-"""Digests of methods as they were before the language had its later words."""
+"""Digests of methods as before the later words of the language; `group` counts its rounds in its schedule now."""
 
 
 @pytest.mark.parametrize("protocol", FIRST)

@@ -50,6 +50,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "debaters": "voters: {}",
         "fallback": "tie: {}",
         "participation": _participation,
+        "ends": "repeat: and the rounds after the opening, in the schedule",
         "passes": "quote: {}",
     },
     "StepText": {

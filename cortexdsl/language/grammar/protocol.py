@@ -34,7 +34,7 @@ from cortexdsl.language.grammar.entries import (
 from cortexdsl.language.grammar.expressions import Ballot
 from cortexdsl.language.grammar.hears import HearsText
 from cortexdsl.language.grammar.old_words import bins_remedy
-from cortexdsl.language.grammar.schedule import EndsText, ItemText
+from cortexdsl.language.grammar.schedule import ItemText
 from cortexdsl.language.grammar.steps import StepText
 
 
@@ -279,8 +279,6 @@ class ProtocolText(StrictEntry):
     """The steps in their order, with loops, choices and cases."""
     decide: DecideText
     """How the answer of a debate is chosen."""
-    ends: EndsText | None = None
-    """The largest number of rounds."""
     recalibration: RecalibrationText = "none"
     """How stated confidences are corrected before weights and votes use them."""
     similarity: Text = "ngram"

@@ -12,7 +12,7 @@ from cortexdsl.core import KEEP_TRUE, NEVER, Choose
 from cortexdsl.errors import nearest
 from cortexdsl.expressions.names import NAMES
 from cortexdsl.expressions.negation import negated
-from cortexdsl.language.grammar.entries import Count, CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
+from cortexdsl.language.grammar.entries import CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
 from cortexdsl.language.grammar.expressions import ChoiceWeight, expression
 from cortexdsl.language.grammar.hears import KeepText
 from cortexdsl.language.grammar.old_words import expression_remedy
@@ -194,10 +194,3 @@ ItemText: TypeAlias = Annotated[
 ]
 LoopText.model_rebuild()
 CaseText.model_rebuild()
-
-
-class EndsText(StrictEntry):
-    """`{rounds: T}`: at most T rounds of answers, the opening included."""
-
-    rounds: Count
-    """The largest number of rounds of answers, the opening included."""

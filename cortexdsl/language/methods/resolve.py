@@ -156,13 +156,12 @@ def _method(
     return core_value(
         Method,
         text,
-        translated=("title", "source", "settings", "roles", "topologies", "ends", "tie"),
+        translated=("title", "source", "settings", "roles", "topologies", "tie"),
         protocol=name,
         role_agents=roles_in_use(role_agents, steps.values(), schedule),
         steps=MappingProxyType(steps),
         schedule=schedule,
         decide=decision(text),
-        rounds_cap=None if text.ends is None else int(number(text.ends.rounds)),
         recalibration=bins(text.recalibration),
     )
 

@@ -189,7 +189,7 @@ def prompt_inputs(method: Method) -> Any:
         (role, [(agent.name, agent.persona, sorted(agent.vars.items())) for agent in agents])
         for role, agents in method.role_agents.items()
     ]
-    own = (steps, role_agents, method.schedule, method.rounds_cap, method.quote, method.confidence.prompt)
+    own = (steps, role_agents, method.schedule, method.quote, method.confidence.prompt)
     return repr((*own, prompt_inputs(method.defer.method) if method.defer else ""))
 
 

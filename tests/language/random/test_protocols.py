@@ -257,7 +257,6 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
         "schedule": ["open", *rest],
         "decide": decide,
         **({"voters": ["debater", "second"]} if "second" in used and both else {}),
-        **({"ends": {"rounds": 2}} if draw(st.integers(0, 4)) == 0 else {}),
         "recalibration": draw(st.sampled_from(["none", "cortexdebate"])),
         "quote": draw(st.sampled_from(["whole", "answer", "reasoning"])),
     }
