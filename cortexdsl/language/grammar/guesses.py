@@ -23,7 +23,7 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
         "judge": "analysis: {judge: {}} if it grades answers, or methods: {NAME: {protocol: mad-judge}} if it debates",
     },
     "ModelText": {
-        **dict.fromkeys(("llm", "name", "model_name", "engine"), "model: {}"),
+        **dict.fromkeys(("llm", "name", "model_name"), "model: {}"),
         "provider": "it before the name of the model: model: {}/NAME",
     },
     "AgentText": {
