@@ -28,6 +28,7 @@ from cortexdsl.plan.forecast.warnings import (
     unclaimed_cells,
 )
 from cortexdsl.plan.jobs.consent import check_consent, forget, is_permitted, remember, request_of
+from cortexdsl.plan.learned import fit_in_words
 from cortexdsl.plan.persistence.controls import in_words
 from cortexdsl.tasks.programs.sandbox import problem as sandbox_problem
 from cortexdsl.text_layout import aligned
@@ -56,6 +57,7 @@ def run_check(args: argparse.Namespace) -> int:
         warnings = [*_warnings(plan), *unclaimed_cells(plan, spec_read)]
         _show([*warnings, *unpinned(spec_read, plan.tasks)], "warning", is_json=args.json)
         _show_datasets(validated.spec, plan, is_json=args.json)
+        _show_fits(plan, is_json=args.json)
         _show_permissions(plan, is_json=args.json)
         if not args.json:
             cells, claims = counted(len(plan.cells), "cell"), counted(len(plan.hypotheses), "claim")
@@ -157,6 +159,16 @@ def _show_datasets(spec: Spec, plan: Plan, *, is_json: bool) -> None:
             print(json.dumps(row | line.record()))
         else:
             print(line.text())
+
+
+def _show_fits(plan: Plan, *, is_json: bool) -> None:
+    """Print on which questions functions are fitted, and how many are left to ask."""
+    for fitted in plan.learned:
+        what = fit_in_words(fitted, sum(len(task.questions) for task in plan.tasks.values()))
+        if is_json:
+            print(json.dumps({"level": "fit", "where": plan.spec_path, "what": what, "remedy": ""}))
+        else:
+            print(what)
 
 
 def _show_permissions(plan: Plan, *, is_json: bool) -> None:

@@ -34,6 +34,7 @@ from cortexdsl.plan.forecast.durations import both_ways, least_times, limit_text
 from cortexdsl.plan.forecast.matches import matched_method
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
 from cortexdsl.plan.forecast.warnings import prompts_too_long, race_in_words
+from cortexdsl.plan.learned import fit_in_words
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import plan_record
 from cortexdsl.plan.persistence.verification import check_own_files
@@ -110,6 +111,8 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines += _known_sizes(plan)
     lines += both_ways(plan, total)
     lines += [_learning(training) for training in plan.trainings]
+    asked = sum(len(task.questions) for task in plan.tasks.values())
+    lines += [fit_in_words(fitted, asked) for fitted in plan.learned]
     lines += [race[0].upper() + race[1:] + "."] if (race := race_in_words(plan)) else []
     lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
     return "\n".join([*head, *(line for paragraph in lines for line in wrapped(paragraph))])

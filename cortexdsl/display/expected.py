@@ -79,6 +79,10 @@ def _jobs(plan: AnyPlan) -> Iterator[DebateJob]:
             for one in training.shards:
                 place, debates = (training.dataset, name, slug, one.label), one.end - one.first
                 yield DebateJob(*place, debates, phase=(training.name, phase.label))
+    for fitted in {(each.label, each.cell): each for each in plan.learned}.values():
+        slug = next(cell.slug for cell in plan.cells if fitted.cell in (cell.name, *cell.aliases))
+        for one in fitted.shards:
+            yield DebateJob(fitted.label, f"{fitted.cell}, to fit", slug, one.label, one.end - one.first)
     for dataset, cut in plan.shards.items():
         for cell in plan.cells:
             for one in cut:

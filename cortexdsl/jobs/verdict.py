@@ -28,6 +28,7 @@ from cortexdsl.jobs.look import anytime_verdicts
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, binding_changes
+from cortexdsl.plan.persistence.fits import read_fit
 from cortexdsl.plan.persistence.journal import Journal, read_journal
 from cortexdsl.plan.persistence.recording import record_damage, record_files, record_verdicts, seal_manifest
 from cortexdsl.plan.persistence.verification import check_files
@@ -185,10 +186,29 @@ def _write_claims(plan: PlanRecord, scores: ScoreTable) -> None:
         how: dict[str, Any] = {"alpha": alpha, "correction": correction, "finished": True}
         verdicts = evaluate_claims(scores, claims, plan.seed, arms, declared=declared, **how)
     history = record_verdicts(layout, plan.seed, _verdict_lines(verdicts), _question_counts(scores))
-    rows = with_history(verdicts, history, arms)
+    rows = with_fit_notes(with_history(verdicts, history, arms), plan)
     if not stopping:
         rows["questions_needed"] = questions_needed(scores, verdicts, arms, alpha=alpha, correction=correction)
     rows.to_csv(layout.hypotheses, index=False)
+
+
+def with_fit_notes(verdicts: pd.DataFrame, plan: PlanRecord) -> pd.DataFrame:
+    """Add to the note of each claim which fits its cells use, and which of these predict no better than chance."""
+    if not plan.learned:
+        return verdicts
+    fits = {each.name: read_fit(Path(plan.layout.fit(each.name)), each.digest) for each in plan.learned}
+    notes = []
+    for claim, note in zip(verdicts["claim"], verdicts["note"], strict=True):
+        cells = set(design_of(parse_claim(claim), plan.arms).all_cells)
+        users = {each.name: [cell for cell in each.used_by if cell in cells] for each in plan.learned}
+        clauses = [fits[name].noise_in_words(used) for name, used in users.items() if used and fits[name].is_noise]
+        if named := [name for name, used in users.items() if used]:
+            clauses.append(
+                f"the claim is about the fit of {' and '.join(named)} alone: other questions to fit on would give "
+                "another one, which the interval leaves out"
+            )
+        notes.append("; ".join(filter(None, [str(note or ""), *clauses])))
+    return verdicts.assign(note=notes)
 
 
 def _fixed_sample(test: str) -> str:

@@ -23,7 +23,7 @@ from cortexdsl.plan.digests import cell_digest, digest
 from cortexdsl.plan.parts import Learned
 from cortexdsl.plan.shards import Shard, cut, read_previous_shards, shard_size
 from cortexdsl.tasks.load import load
-from cortexdsl.tasks.overlap import Overlap, OverlapFinder
+from cortexdsl.tasks.overlap import SAME_TEXT, Overlap, OverlapFinder
 from cortexdsl.tasks.registry import entry_named
 from cortexdsl.tasks.task import Item, Task
 
@@ -131,7 +131,7 @@ def _dataset(spec: Spec, name: str, text: LearnedText, tasks: Mapping[str, Task]
 
 
 def fitted_on(dataset: Dataset, asked: Iterable[Task], sources: Iterable[Dataset]) -> tuple[Task, int]:
-    """Choose the questions that a function is fitted on, and count those of their dataset that were left out.
+    """Choose the questions that a function is fitted on, and count those left out as similar to one that is asked.
 
     With a size, they are drawn from the questions that the experiment does not ask. Without one, all questions of the
     dataset are used, and none of them may be one that the experiment asks.
@@ -161,12 +161,23 @@ def fitted_on(dataset: Dataset, asked: Iterable[Task], sources: Iterable[Dataset
         pool = load(replace(dataset, size=drawn * 2**draw if is_generated else None, ids=()))
         free = [item for item in pool.items if repeats(item) is None]
         if len(free) >= dataset.size:
-            return replace(pool, items=tuple(free[: dataset.size])), len(pool.items) - len(free)
+            similar = sum(isinstance(each, Overlap) and each.reason != SAME_TEXT for each in map(repeats, pool.items))
+            return replace(pool, items=tuple(free[: dataset.size])), similar
     raise DataError(
         f"dataset {dataset.label}: {dataset.size} questions to fit on are asked for, and {len(free)} of "
         f"{len(pool.items)} are left: the others are asked by the experiment, or resemble one that is\n"
         "    ask for fewer, name another split or file, or give the experiment's dataset a smaller size",
         word="questions",
+    )
+
+
+def fit_in_words(fitted: Learned, asked: int) -> str:
+    """Say on which questions a function is fitted, and how many others are asked."""
+    similar = f" ({fitted.left_out} are left out, because they resemble one that is asked)" if fitted.left_out else ""
+    questions = f"{counted(len(fitted.task.items), 'question')} of {fitted.task.label}{similar}"
+    return (
+        f"learned.{fitted.name} is fitted on debates of {fitted.cell} about {questions}; "
+        f"{counted(asked, 'other question')} are left to ask"
     )
 
 

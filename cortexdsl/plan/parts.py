@@ -111,7 +111,7 @@ class Learned:
         Its questions.
     shards : tuple of Shard
     left_out : int
-        Questions of its dataset that the experiment asks, or that resemble one of these.
+        Questions of its dataset that only resemble one that the experiment asks.
     digest : str
         Of everything that the fit depends on.
     path : str or None

@@ -23,6 +23,7 @@ from cortexdsl.report.phrasing.ledger import History
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.budgets import unmatched_line
 from cortexdsl.report.tables.debates import CALIBRATION, PERSUASION
+from cortexdsl.report.tables.fits import FITS
 from cortexdsl.report.tables.results import GRID
 from cortexdsl.report.tables.spending import RunCost
 from cortexdsl.report.tables.table import Table
@@ -45,7 +46,8 @@ _DATA = {
     "learning": "tables/learning",
 }
 _OWN_SECTIONS = (
-    "hypotheses", "rounds", "agents", "agreement", "health", GRID, LEARNING, KEPT, PERSUASION, CALIBRATION, EFFECTS,
+    "hypotheses", "rounds", "agents", "agreement", "health", FITS, GRID, LEARNING, KEPT, PERSUASION, CALIBRATION,
+    EFFECTS,
 )  # fmt: skip
 """Tables that have a place of their own; all others stand with the metrics."""
 

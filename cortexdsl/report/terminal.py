@@ -19,6 +19,7 @@ from cortexdsl.report.phrasing.failures import health_line, losses_line, unread_
 from cortexdsl.report.phrasing.ledger import read_history
 from cortexdsl.report.phrasing.names import group_by_method, wording
 from cortexdsl.report.tables.budgets import unmatched_line
+from cortexdsl.report.tables.fits import fit_lines
 from cortexdsl.report.tables.spending import run_cost
 from cortexdsl.report.tables.whatif import whatif_lines
 from cortexdsl.report.unfinished import left_line, read_unfinished, stopped_run, stopped_text
@@ -67,6 +68,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False, has_how: bool = 
         wrapped(provenance.built_in_line(data.plan)),
         _numbers(data),
         _differences(data),
+        _list("Fitted on other questions:", fit_lines(data.plan)),
         _list("What if:", whatif_lines(folder)),
         wrapped(history.unchanged) if history.unchanged and not has_how else _list("Declared:", history.said),
         wrapped(provenance.stopping_line(data)),

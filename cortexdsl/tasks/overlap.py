@@ -15,6 +15,7 @@ from cortexdsl.core import Question
 NEAR = 0.8
 """The share of words in common (Jaccard) from which two texts with the same numbers are near-duplicates."""
 Reason: TypeAlias = Literal["the same text", "nearly the same text", "the same passage", "the same cluster"]
+SAME_TEXT: Reason = "the same text"
 
 _NUMBERS = re.compile(r"\d[\d.,]*|[+*/^=<>×÷%]|(?<=[\d)])\s*[-−–]\s*(?=[\d(])")
 """Numbers and the operators between them: questions that differ in one of them are different questions."""
@@ -70,7 +71,7 @@ class OverlapFinder:
         if question.cluster is not None and (known := self._clusters.get(_plain(question.cluster))):
             return Overlap(question, known, "the same cluster")
         if (known := self._texts.get(_numbers_kept(question))) is not None:
-            return Overlap(question, known, "the same text")
+            return Overlap(question, known, SAME_TEXT)
         if question.context.strip() and (known := self._passages.get(_plain(question.context))):
             return Overlap(question, known, "the same passage")
         words, numbers = _word_set(question), _numbers(question)

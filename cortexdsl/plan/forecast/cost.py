@@ -46,6 +46,7 @@ MANY_CELLS = 100  # with more cells one question represents all: 496 cells took 
 JUDGE = "(judge)"  # not a valid name of a cell
 WHAT_IF = "(what if: {})"
 TRAIN = "(train: {})"
+FIT = "(fit: {})"
 
 
 def is_bound(plan: Plan) -> bool:
@@ -61,7 +62,7 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
     (CostEstimate, mapping of cell name to CostEstimate)
         Of all datasets and replicates together. If answers are judged, the entry after the cells is the judge, `JUDGE`:
         at most one call for each debate, since equal answers are judged once. Then follow counterfactuals, one entry a
-        cell, and the debates that trainings learn from, one entry a training.
+        cell, and the debates that trainings learn from, one entry a training, and those that functions are fitted on.
 
     Raises
     ------
@@ -80,6 +81,7 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
     for (name, _), estimate in rehearse_whatifs(plan, plan.whatifs).items():
         by_cell[WHAT_IF.format(name)] = by_cell.get(WHAT_IF.format(name), CostEstimate()) + estimate
     by_cell |= {TRAIN.format(name): estimate for name, estimate in rehearse_trainings(plan).items()}
+    by_cell |= {FIT.format(names): estimate for names, estimate in rehearse_fits(plan).items()}
     return sum(by_cell.values(), CostEstimate()), by_cell
 
 
@@ -107,6 +109,23 @@ def rehearse_trainings(plan: Plan) -> dict[str, CostEstimate]:
         )
         for training in plan.trainings
     }
+
+
+def rehearse_fits(plan: Plan) -> dict[str, CostEstimate]:
+    """Estimate the cost of the debates that functions are fitted on, by their names: some share their debates."""
+    debates: dict[tuple[str, str], list[str]] = {}
+    for fitted in plan.learned:
+        debates.setdefault((fitted.label, fitted.cell), []).append(fitted.name)
+    seen: dict[str, CallLengths] = {}
+    lengths = OwnLengths(plan.reply_tokens)
+    estimates = {}
+    for (label, cell), names in debates.items():
+        task, method = plan.task(label), plan.cell_named(cell).debate
+        sample = _sample(task, len(plan.cells))
+        render = renderer(plan.templates, task)
+        estimate = asyncio.run(rehearse(method, sample, render, seed=plan.seed, lengths=lengths, seen=seen))
+        estimates[", ".join(names)] = estimate * (len(task.questions) / max(1, len(sample)))
+    return estimates
 
 
 async def _rehearse_phase(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +15,7 @@ from cortexdsl.core import Agent, Method
 from cortexdsl.engine.methods import each_stage, learned_of, with_expressions
 from cortexdsl.errors import RecordError
 from cortexdsl.expressions.fitted import with_fitted
+from cortexdsl.numbers import p_clause
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.typed_json import Codec, FieldError
 
@@ -82,6 +83,15 @@ class Fit:
     digest: str
     version: str
     levels: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def noise_in_words(self, cells: Sequence[str]) -> str:
+        """Say of a fit that is noise what it is, and which cells use it."""
+        loss = self.scores["log_loss"]
+        return (
+            f"the fit of {self.name}, which {' and '.join(cells)} use{'s' * (len(cells) == 1)}, is noise: in cross-validation it "
+            f"predicts no better than the base rate (log loss {loss['fit']:.3f} against {loss['base']:.3f}, "
+            f"{p_clause(self.p)})"
+        )
 
 
 _CODEC = Codec()

@@ -53,9 +53,15 @@ def run_cost(
     names = {cell.slug: cell.name for cell in plan.cells}
     for training in plan.trainings:
         names |= {phase.slug: f"{training.name} {phase.label}" for phase in training.phases}
+    fits: dict[str, list[str]] = {}
+    for each in plan.learned:
+        fits.setdefault(each.label, []).append(each.name)
     groups: dict[str, list[JobTally]] = {name: [] for name in names.values()}
     for tally in tallies:
-        groups.setdefault(names.get(tally.cell or "", "other jobs"), []).append(tally)
+        name = names.get(tally.cell or "", "other jobs")
+        if (fitted := fits.get(tally.dataset or "")) is not None:
+            name = f"{name}, to fit {' and '.join(fitted)}"
+        groups.setdefault(name, []).append(tally)
     used = Counter[str]()
     for row in scores:
         used[row.cell] += row.calls
