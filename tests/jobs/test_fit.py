@@ -1,0 +1,247 @@
+"""The job `fit`: what it fits on, what cells do with it, and fits that are refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cortexdsl.cli.main import main
+from cortexdsl.engine.methods import all_expressions
+from cortexdsl.engine.opening import opening_answers, opening_values
+from cortexdsl.expressions.evaluation import evaluate, parse
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.persistence.fits import read_fit, with_fits
+from cortexdsl.records import Record, read_debates
+from cortexdsl.stats.tables.score_table import read_table
+from tests.jobs.experiment import call, run_jobs, write_spec
+
+NAME = "fits"
+SPEC = """\
+seed: 5
+dataset: {name: arithmetic, size: 12}
+models:
+  weak:   {model: builtin/solver, skill: 0.2, parameters: 1.0e9, tokens: 2.0e12}
+  strong: {model: builtin/solver, skill: 0.8, parameters: 7.0e9, tokens: 15e12}
+agents: [{name: ann, model: weak}, {name: bob, model: weak}, {name: cai, model: strong}]
+learned:
+  trust: {predicts: right, from: [model], by: table, method: debate, questions: {size: 40}}
+  hear:  {predicts: right, from: [confidence, support], method: debate, questions: {size: 40}}
+  worth: {predicts: gain, from: [agreement], method: debate, questions: {size: 40}}
+methods:
+  vote:     {protocol: debate, rounds: 0}
+  debate:   {protocol: debate, rounds: 1, until: never}
+  weighted: {extends: vote, decide: {vote: learned(trust)}}
+  gated:    {extends: vote, defer: {where: learned(worth) > 0.15, to: debate}}
+  sparse:   {extends: debate, topology: {weight: learned(hear), keep: {top: 1}}}
+hypotheses:
+  - accuracy(weighted) > accuracy(vote)
+"""
+
+
+def fit_all(spec: str) -> Plan:
+    """Run the debates to fit on, and every fit."""
+    plan = compile_spec(spec)
+    call("plan", spec, "--declare")
+    for fitted in {each.label: each for each in plan.learned}.values():
+        for shard in fitted.shards:
+            out = plan.layout.debates(fitted.label, fitted.cell, shard.label)
+            place = ("--dataset", fitted.label, "--cell", fitted.cell, "--shard", shard.label)
+            call("debate", spec, *place, "--out", out)
+    for fitted in plan.learned:
+        call("fit", spec, "--learned", fitted.name)
+    return plan
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fits")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        spec = write_spec(SPEC, NAME)
+        fit_all(spec)
+        run_jobs(spec)
+    return folder
+
+
+@pytest.fixture
+def plan(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return compile_spec(f"specs/{NAME}.yaml")
+
+
+def records(plan: Plan, dataset: str, cell: str) -> list[Record]:
+    paths = [plan.layout.debates(dataset, cell, shard.label) for shard in plan.shards_of(dataset)]
+    return [record for path in paths for record in read_debates(Path(path))]
+
+
+def test_a_table_of_models_has_their_accuracies(plan: Plan) -> None:
+    fit = read_fit(Path(plan.layout.fit("trust")), plan.fitted("trust").digest)
+    task, method = plan.task("(fit-trust)"), plan.cell("debate").debate
+    right: dict[str, list[float]] = {"weak": [], "strong": []}
+    for record in records(plan, "(fit-trust)", "debate"):
+        for name, turn in opening_answers(method, record.debate).items():
+            model = "strong" if name == "cai" else "weak"
+            right[model].append(task.grade(record.debate.question_id, turn.answer))
+    assert fit.rows == sum(map(len, right.values())) == 120
+    assert fit.base_rate == pytest.approx(np.mean([*right["weak"], *right["strong"]]), abs=1e-6)
+    means = {model: float(np.mean(scores)) for model, scores in right.items()}
+    assert means["weak"] < fit.coefficients["weak"] < fit.base_rate < fit.coefficients["strong"] < means["strong"]
+    assert not fit.is_noise
+    assert fit.calls == 40 * 6
+    assert set(fit.questions) == {question.id for question in task.questions}
+
+
+def test_features_are_those_of_the_opening(plan: Plan) -> None:
+    method = plan.cell("debate").debate
+    (record, *_) = records(plan, "(fit-trust)", "debate")
+    answers = opening_answers(method, record.debate)
+    assert {turn.round for turn in answers.values()} == {0}
+    values = opening_values(method, record.debate, ["confidence", "length", "entropy", "mean(confidence)", "position"])
+    names = ["ann", "bob", "cai"]
+    assert values["confidence"].tolist() == [answers[name].confidence or 0.0 for name in names]
+    assert values["length"].tolist() == [len(answers[name].text.split()) for name in names]
+    assert values["mean(confidence)"] == pytest.approx([values["confidence"].mean()] * 3)
+    counts = np.unique([str(answers[name].answer) for name in names], return_counts=True)[1] / 3
+    assert values["entropy"] == pytest.approx([-(counts * np.log2(counts)).sum()] * 3)
+    assert values["position"].tolist() == [1, 2, 3]
+
+
+def test_a_vote_counts_each_answer_by_its_fitted_value(plan: Plan) -> None:
+    fit = read_fit(Path(plan.layout.fit("trust")))
+    for record in records(plan, "arithmetic", "weighted"):
+        votes: dict[str, float] = {}
+        for turn in record.debate.turns:
+            weight = fit.coefficients["strong" if turn.speaker == "cai" else "weak"]
+            if turn.answer is not None:
+                votes[turn.answer] = votes.get(turn.answer, 0.0) + weight
+        assert dict(record.debate.votes) == pytest.approx(votes, abs=1e-5)
+
+
+def test_a_question_is_handed_on_if_the_fitted_condition_holds(plan: Plan) -> None:
+    expression = parse(read_fit(Path(plan.layout.fit("worth"))).expression)
+    handed = []
+    for record in records(plan, "arithmetic", "gated"):
+        answers = [turn.answer for turn in record.debate.turns]
+        agreement = max(answers.count(answer) for answer in answers) / 3
+        expected = bool(evaluate(expression, {"agreement": agreement}) > 0.15)
+        assert (record.debate.deferred is not None) == expected
+        handed.append(expected)
+        if record.debate.deferred is not None:
+            assert record.debate.deferred.below is None
+    assert len(set(handed)) == 2  # the solver's debates pay only where agents disagree
+
+
+def test_edges_are_weighed_by_the_fitted_value(plan: Plan) -> None:
+    expression = parse(read_fit(Path(plan.layout.fit("hear"))).expression)
+    for record in records(plan, "arithmetic", "sparse"):
+        (graph,) = record.debate.graphs
+        opening = {turn.speaker: turn for turn in record.debate.turns if turn.round == 0}
+        answers = [turn.answer for turn in opening.values()]
+        for row, name in enumerate(graph.speakers):
+            values = {
+                "confidence": opening[name].confidence or 0.0,
+                "support": 0.0 if opening[name].answer is None else answers.count(opening[name].answer) / 3,
+            }
+            assert graph.weight is not None
+            weights = [weight for weight in graph.weight[row] if not np.isnan(weight)]
+            assert weights == pytest.approx([float(evaluate(expression, values))] * len(weights))
+
+
+def test_no_question_to_fit_on_is_scored(plan: Plan) -> None:
+    scores = read_table(Path(plan.layout.table("scores")))
+    fitted = {question.id for question in plan.task("(fit-trust)").questions}
+    assert scores.datasets == ("arithmetic",)
+    assert fitted.isdisjoint(*scores.questions)
+
+
+def test_the_verdict_names_the_fit(plan: Plan) -> None:
+    note = Path(plan.layout.hypotheses).read_text(encoding="utf-8")
+    assert "the claim is about the fit of trust alone" in note
+    assert "noise" not in note
+
+
+def test_the_same_debates_give_the_same_fit(plan: Plan) -> None:
+    path = Path(plan.layout.fit("hear"))
+    before = path.read_bytes()
+    call("fit", plan.spec_path, "--learned", "hear")
+    assert path.read_bytes() == before
+
+
+def test_other_methods_have_no_expressions_replaced(plan: Plan) -> None:
+    debate = plan.cell("debate").debate
+    assert with_fits(plan, debate) is debate
+    assert not any("learned" in text for _, text in all_expressions(with_fits(plan, plan.cell("gated").debate)))
+
+
+# ---------------------------------------------------------------- fits that are refused
+def edited(plan: Plan, **words: Any) -> None:
+    path = Path(plan.layout.fit("trust"))
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | words), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ({"expression": "1"}, "this fit was edited, so that its questions and scores no longer hold"),
+        ({"is_noise": True}, "this fit was edited"),
+        ({"questions": []}, "this fit was edited"),
+        ({"schema_version": 99}, "written by a later version"),
+        ({"seal": ""}, "this fit was edited"),
+    ],
+)
+def test_a_fit_that_was_edited_is_refused(
+    plan: Plan, words: Mapping[str, Any], what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edited(plan, **words)
+    place = ("--dataset", "arithmetic", "--cell", "weighted", "--shard", "r1-s01")
+    assert main(["debate", plan.spec_path, *place, "--out", "x.jsonl"]) == 1
+    said = capsys.readouterr().err
+    assert "results/fits/fits/trust.json" in said
+    assert what in said
+    assert not Path("x.jsonl").exists()
+
+
+def test_a_fit_of_another_spec_is_refused(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = write_spec(SPEC.replace("by: table", "by: logistic"), NAME)
+    place = ("--dataset", "arithmetic", "--cell", "weighted", "--shard", "r1-s01")
+    assert main(["debate", spec, *place, "--out", "x.jsonl"]) == 1
+    assert "it was fitted for another spec than this one" in capsys.readouterr().err
+
+
+ALL_RIGHT = SPEC.replace("skill: 0.2", "skill: 1.0").replace("skill: 0.8", "skill: 1.0").replace("size: 40", "size: 12")
+UNREADABLE = SPEC.replace("size: 40", "size: 6").replace(
+    "rounds: 1, until", "prompts: {answer: own.j2}, rounds: 1, until"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (ALL_RIGHT, "its target is 1 in all 36 rows, so that nothing can be predicted"),
+        (UNREADABLE, "no debate about its questions was finished with a readable answer"),
+    ],
+)
+def test_debates_that_cannot_be_fitted_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("prompts").mkdir()
+    Path("prompts/own.j2").write_text("No line Answer: please.\n\n{{ question.text }}\n\nConfidence: NUMBER\n")
+    text = text.replace("  hear:", "# hear:").replace("  sparse:", "# sparse:")  # they need a confidence
+    spec = write_spec(text, NAME)
+    plan = compile_spec(spec)
+    call("plan", spec, "--declare")
+    out = plan.layout.debates("(fit-trust)", "debate", "r1-s01")
+    call("debate", spec, "--dataset", "(fit-trust)", "--cell", "debate", "--shard", "r1-s01", "--out", out)
+    capsys.readouterr()
+    assert main(["fit", spec, "--learned", "trust"]) == 2
+    assert f"specs/{NAME}.yaml: learned.trust: {what}\n    " in capsys.readouterr().err
+    assert not Path(plan.layout.fit("trust")).exists()
