@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ methods:
   vote:     {protocol: debate, rounds: 0}
   debate:   {protocol: debate, rounds: 1, until: never}
   weighted: {extends: vote, decide: {vote: learned(trust)}}
-  gated:    {extends: vote, defer: {where: learned(worth) > 0.15, to: debate}}
+  gated:    {extends: vote, defer: {where: learned(worth) > 0.05, to: debate}}
   sparse:   {extends: debate, topology: {weight: learned(hear), keep: {top: 1}}}
 hypotheses:
   - accuracy(weighted) > accuracy(vote)
@@ -131,7 +132,7 @@ def test_a_question_is_handed_on_if_the_fitted_condition_holds(plan: Plan) -> No
     for record in records(plan, "arithmetic", "gated"):
         answers = [turn.answer for turn in record.debate.turns]
         agreement = max(answers.count(answer) for answer in answers) / 3
-        expected = bool(evaluate(expression, {"agreement": agreement}) > 0.15)
+        expected = bool(evaluate(expression, {"agreement": agreement}) > 0.05)
         assert (record.debate.deferred is not None) == expected
         handed.append(expected)
         if record.debate.deferred is not None:
@@ -216,32 +217,32 @@ def test_a_fit_of_another_spec_is_refused(plan: Plan, capsys: pytest.CaptureFixt
     assert "it was fitted for another spec than this one" in capsys.readouterr().err
 
 
-ALL_RIGHT = SPEC.replace("skill: 0.2", "skill: 1.0").replace("skill: 0.8", "skill: 1.0").replace("size: 40", "size: 12")
-UNREADABLE = SPEC.replace("size: 40", "size: 6").replace(
-    "rounds: 1, until", "prompts: {answer: own.j2}, rounds: 1, until"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        (ALL_RIGHT, "its target is 1 in all 36 rows, so that nothing can be predicted"),
-        (UNREADABLE, "no debate about its questions was finished with a readable answer"),
-    ],
-)
-def test_debates_that_cannot_be_fitted_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, what: str, capsys: pytest.CaptureFixture[str]
+def test_answers_that_are_all_right_cannot_be_fitted_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("prompts").mkdir()
-    Path("prompts/own.j2").write_text("No line Answer: please.\n\n{{ question.text }}\n\nConfidence: NUMBER\n")
-    text = text.replace("  hear:", "# hear:").replace("  sparse:", "# sparse:")  # they need a confidence
-    spec = write_spec(text, NAME)
+    right = SPEC.replace("skill: 0.2", "skill: 1.0").replace("skill: 0.8", "skill: 1.0").replace("size: 40", "size: 12")
+    spec = write_spec(right, NAME)
     plan = compile_spec(spec)
     call("plan", spec, "--declare")
     out = plan.layout.debates("(fit-trust)", "debate", "r1-s01")
     call("debate", spec, "--dataset", "(fit-trust)", "--cell", "debate", "--shard", "r1-s01", "--out", out)
     capsys.readouterr()
     assert main(["fit", spec, "--learned", "trust"]) == 2
-    assert f"specs/{NAME}.yaml: learned.trust: {what}\n    " in capsys.readouterr().err
+    what = "its target is 1 in all 36 rows, so that nothing can be predicted"
+    assert f"specs/{NAME}.yaml: learned.trust: {what}\n    fit on questions" in capsys.readouterr().err
     assert not Path(plan.layout.fit("trust")).exists()
+
+
+def test_debates_without_a_readable_answer_cannot_be_fitted_on(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unread(path: Path) -> list[Record]:
+        return [
+            replace(each, debate=replace(each.debate, turns=tuple(replace(t, answer=None) for t in each.debate.turns)))
+            for each in read_debates(path)
+        ]
+
+    monkeypatch.setattr("cortexdsl.jobs.fit.read_debates", unread)
+    assert main(["fit", plan.spec_path, "--learned", "trust"]) == 2
+    assert "learned.trust: no debate about its questions was finished with a readable" in capsys.readouterr().err
