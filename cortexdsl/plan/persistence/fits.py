@@ -87,8 +87,9 @@ class Fit:
     def noise_in_words(self, cells: Sequence[str]) -> str:
         """Say of a fit that is noise what it is, and which cells use it."""
         loss = self.scores["log_loss"]
+        use = "uses" if len(cells) == 1 else "use"
         return (
-            f"the fit of {self.name}, which {' and '.join(cells)} use{'s' * (len(cells) == 1)}, is noise: in cross-validation it "
+            f"the fit of {self.name}, which {' and '.join(cells)} {use}, is noise: in cross-validation it "
             f"predicts no better than the base rate (log loss {loss['fit']:.3f} against {loss['base']:.3f}, "
             f"{p_clause(self.p)})"
         )
