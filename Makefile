@@ -23,7 +23,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # A spec's jobs start the programs that were installed here (python, snakemake, cortexdsl).
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help browser demo tiny worth mutants promises faults soak fuzz sbom wheel test check lint types layers workflow docs gallery site changelog setup dev train logs lock clean
+.PHONY: help browser demo tiny files worth mutants promises faults soak fuzz sbom wheel test check lint types layers workflow docs gallery site changelog setup dev train logs lock clean
 
 help:  ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -35,6 +35,10 @@ demo: setup  ## set up, run the quickstart, print its report
 tiny: setup  ## five language models that ship with the package debate
 	@$(BIN)/snakemake --cores $(CORES) --quiet rules host --config spec=tiny -- results/tiny/report.html
 	@$(BIN)/cortexdsl report results/tiny --text
+
+files: setup  ## the debates of `make tiny` in files that an engine answers, without any server
+	@$(BIN)/snakemake --cores $(CORES) --quiet rules host --config spec=files -- results/files/report.html
+	@$(BIN)/cortexdsl report results/files --text
 
 worth: setup  ## is debate worth its compute? (about ten minutes), then the tables and figures of docs/worth.md
 	@$(BIN)/snakemake --cores $(CORES) --quiet rules host --config spec=worth -- results/worth/report.html

@@ -7,6 +7,7 @@ from cortexdsl.plan.compiled import write_compiled
 from cortexdsl.plan.persistence.history import refuse_other_questions
 from cortexdsl.plan.persistence.run_record import begin_run, end_run
 from cortexdsl.jobs.serve import (
+    refuse_missing_engines,
     refuse_paid,
     refuse_unseeded,
     refuse_unset,
@@ -50,6 +51,8 @@ def begin(needed, experiments):
         LOCKS.append(lock_experiment(Path(Layout(f"results/{name}").root)))
     refuse_other_questions([plan_of(name) for name in sorted(asking)])
     refuse_unset([plan_of(name) for name in sorted(asking)])
+    if workflow.local_exec and not DEPLOYED:
+        refuse_missing_engines([plan_of(name) for name in sorted(asking)])
     # A run that is refused has not begun: nothing of it is put back afterwards.
     for name, lock in zip(experiments, LOCKS):
         record_begin(name, needed, has_lock=lock is not None)

@@ -29,9 +29,10 @@ from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_pr
 from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, renderer
+from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, rehearsed_loads, renderer
 from cortexdsl.plan.forecast.durations import both_ways, least_times, limit_text
 from cortexdsl.plan.forecast.matches import matched_method
+from cortexdsl.plan.forecast.rounds import MORE, rounds_of
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
 from cortexdsl.plan.forecast.warnings import prompts_too_long, race_in_words
 from cortexdsl.plan.learned import fit_in_words
@@ -107,6 +108,7 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines += _cached(total)
     lines += _prices(plan)
     lines += _matches(plan)
+    lines += _engines(plan)
     lines += _least_time(plan)
     lines += _known_sizes(plan)
     lines += both_ways(plan, total)
@@ -116,6 +118,20 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines += [race[0].upper() + race[1:] + "."] if (race := race_in_words(plan)) else []
     lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
     return "\n".join([*head, *(line for paragraph in lines for line in wrapped(paragraph))])
+
+
+def _engines(plan: Plan) -> list[str]:
+    """Return the rounds of files, and what each engine answers in them; nothing without engines."""
+    loads, rounds = rehearsed_loads(plan) if plan.engines else {}, rounds_of(plan)
+    lines = []
+    for name, engine in plan.engines.items():
+        own = [load for entry, load in loads.items() if plan.models[entry].engine == name]
+        requests, tokens = (sum(amounts) for amounts in zip(*own, strict=True))
+        lines.append(
+            f"The engine {name} answers about {requests:,.0f} requests of {tokens:,.0f} tokens, in {rounds} rounds of "
+            f"{counted(engine.parts, 'file')}. The last {MORE} rounds ask again for what it has not answered."
+        )
+    return lines
 
 
 def _least_time(plan: Plan) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from cortexdsl.files import write_file
 from cortexdsl.jobs.arguments import add_spec, plan_of_job
 from cortexdsl.models.batches.http import custom_id_in
 from cortexdsl.models.batches.requests import BatchResponse
+from cortexdsl.models.rounds.engines import program_of
 from cortexdsl.models.rounds.replies import missing_line, read_replies, reply_in, reply_line
 from cortexdsl.models.servers.processes import launch, stop, why
 from cortexdsl.models.transports.failures import from_status
@@ -60,7 +60,8 @@ def answer(name: str, engine: Engine, requests: Path, out: Path) -> str:
     with requests.open("rb") as file:
         lines = {custom_id_in(line) or "": line for line in file}
     kept, asked, told = (out.with_name(f".{out.name}.{part}") for part in ("kept", "asked", "new"))
-    log = out.with_name(f"{out.name.removesuffix('.replies.jsonl')}.log")
+    number, part = out.parent.name, out.name.removesuffix(".replies.jsonl")
+    log = out.parents[2] / "logs" / "rounds" / f"{number}-{part}.engine.log"
     earlier = read_replies(kept, lines) | read_replies(told, lines)
     if earlier:
         _write(kept, earlier)
@@ -92,12 +93,10 @@ def answer(name: str, engine: Engine, requests: Path, out: Path) -> str:
 
 def _run(name: str, engine: Engine, requests: Path, replies: Path, log: Path) -> str:
     """Run the command, and return how it ended if not well."""
-    places = {"{requests}": str(requests), "{replies}": str(replies)}
+    program_of(name, engine)
     words = shlex.split(engine.command)
-    for place, path in places.items():
+    for place, path in (("{requests}", str(requests)), ("{replies}", str(replies))):
         words = [word.replace(place, path) for word in words]
-    if shutil.which(words[0]) is None:
-        raise InputError(f"engine {name}: there is no program {words[0]!r}\n    install it, or correct `command`")
     log.unlink(missing_ok=True)
     process = launch(words, log=log)
     try:

@@ -24,6 +24,7 @@ from cortexdsl.language.grammar.experiment import ServerText
 from cortexdsl.language.grammar.speakers import LITELLMS_OWN
 from cortexdsl.models.endpoints.providers import Unset, unset_variables_of
 from cortexdsl.models.endpoints.redirects import redirected
+from cortexdsl.models.rounds.engines import program_of
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.servers.addresses import write_addresses
 from cortexdsl.models.servers.pages import engine_of
@@ -142,6 +143,18 @@ def refuse_unset(plans: Sequence[Plan]) -> None:
             raise InputError(
                 f"{plan.spec_path}: the environment lacks {', '.join(unset)}; set {them} and start again\n{lines}"
             )
+
+
+def refuse_missing_engines(plans: Sequence[Plan]) -> None:
+    """Refuse to start if the program of an engine is not on this machine, which runs the jobs.
+
+    Raises
+    ------
+    InputError
+    """
+    for plan in plans:
+        for name, engine in plan.engines.items():
+            program_of(name, engine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -322,8 +322,9 @@ def error_of(model: Model, exhausted: RetriesExhausted, secrets: Secrets) -> Mod
     failure = exhausted.failure
     attempts = exhausted.retries.attempts
     tried = f" (tried {attempts} times)" if attempts > 1 else ""
+    place = f"in the engine {model.engine}" if model.engine else f"at {mask_url(secrets.address(model))}"
     return ModelError(
-        f"{failure.kind.value}: model {model.name} ({model.model}) at {mask_url(secrets.address(model))}{tried}: "
+        f"{failure.kind.value}: model {model.name} ({model.model}) {place}{tried}: "
         f"{secrets.clean(failure.what)}\n    {_remedy(model, failure.kind)}"
     )
 
@@ -346,6 +347,8 @@ def raise_unless_data(model: Model, exhausted: RetriesExhausted, tally: TallyWri
 
 
 def _remedy(model: Model, kind: FailureKind) -> str:
+    if model.engine is not None and kind.is_outage:
+        return "read what the engine printed (results/NAME/logs/rounds), then run again: finished calls are kept"
     if kind is not FailureKind.AUTHENTICATION:
         return kind.remedy
     names = key_variables(model)

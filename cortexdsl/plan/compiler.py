@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -156,6 +156,7 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
     whatifs, more = resolve_whatifs(spec, cells)
     problems += more
     problems += missing_modules(spec)
+    problems += _endless_rounds(spec, cells)
     problems += _problems_of(lambda: check_providers(spec))
     problems += _problems_of(lambda: check_costs(spec, cells, judge_model(spec)))
     if problems:
@@ -268,6 +269,15 @@ def _plan(
         spec_files=tuple(map(str, spec.files)),
         engines=_engines(spec, cells),
     )
+
+
+def _endless_rounds(spec: Spec, cells: Sequence[Cell]) -> Iterator[Problem]:
+    """Yield the cells whose debates are repeated until they have spent a budget, in rounds of files."""
+    for cell in cells:
+        grows = cell.match is not None and cell.match.grow
+        if grows and any(model.engine is not None for model in cell.debate.models):
+            what = f"{cell.name} grows until its budget is spent, so its rounds of files cannot be counted"
+            yield spec.problem(("methods", cell.method), what, "match calls or tokens without grow, or ask by a server")
 
 
 def _engines(spec: Spec, cells: Sequence[Cell]) -> dict[str, Engine]:
