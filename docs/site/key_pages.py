@@ -36,34 +36,32 @@ class KeyPage:
 KEY_PAGES: Mapping[str, KeyPage] = {
     "spec": KeyPage(
         "Keys of a spec",
-        "These are the keys of a spec file, of its agents, of its grid and of its limits.",
+        "A spec file, its agents, its grid and its limits.",
         ("spec", "AgentText", "LimitsText"),
     ),
     "models": KeyPage(
         "Keys of models and servers",
-        "These are the keys of an entry of `models`, its price and its rate, and of an entry of `servers` "
-        "or `engines`.",
+        "An entry of `models`, its price and its rate, and an entry of `servers` or `engines`.",
         ("ModelText", "PriceText", "RateText", "BatchSettingsText", "ServerText", "EngineText"),
     ),
     "datasets": KeyPage(
         "Keys of datasets, knowledge and tools",
-        "These are the keys of `dataset`, and of an entry of `datasets`, `knowledge` or `tools`.",
+        "A `dataset`, and an entry of `datasets`, `knowledge` or `tools`.",
         ("DatasetText", "KnowledgeSourceText", "ToolText"),
     ),
     "methods": KeyPage(
         "Keys of methods",
-        "These are the keys of an entry of `methods`: its protocol, its agents, its budget and its confidence.",
+        "An entry of `methods`: its protocol, its agents, its budget and its confidence.",
         ("MethodText", "DeferText", "ConsistencyForm", "VerifierForm"),
     ),
     "analysis": KeyPage(
         "Keys of analysis and planning",
-        "These are the keys of `analysis`, `expected`, `stopping` and `whatif`: what is tested, how sure you can be, "
-        "and when a run may stop. A cell is a method with fixed settings: one combination of the values in its grid.",
+        "What is tested, how sure you can be, and when a run may stop.",
         ("AnalysisText", "FamilyText", "ExpectedText", "StoppingText"),
     ),
     "protocol": KeyPage(
         "Keys of a protocol",
-        "These are the keys of a protocol file, or of an entry of `protocols`: roles, the schedule and recalibration.",
+        "A protocol file, or an entry of `protocols`: roles, the schedule and recalibration.",
         (
             "protocol", "values of roles", "ModelForm", "ToolForm", "values of schedule", "LoopText",
             "CaseText", "values of recalibration", "StepsForm", "BinsForm",
@@ -71,14 +69,12 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     ),
     "steps": KeyPage(
         "Keys of a step",
-        "These are the keys of an entry of `steps` in a protocol: who speaks, what the prompt shows, and what is read "
-        "from the reply.",
+        "An entry of `steps` in a protocol: who speaks, what the prompt shows, and what is read from the reply.",
         ("StepText", "StepModelForm", "SayForm", "VariantsForm", "TurnFilterText", "EdgeForm"),
     ),
     "hears": KeyPage(
         "Keys of hears",
-        "These are the values of `hears` in a step, which says who hears whom, and their keys. An edge is a pair of "
-        "agents: the second hears the first.",
+        "Who hears whom. An edge is a pair of agents: the second hears the first.",
         (
             "values of hears", "RingText", "GroupsForm", "EdgesText", "RandomEdgesText", "NetworkXForm",
             "SelectionForm", "values of topology",
@@ -86,7 +82,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     ),
     "decisions": KeyPage(
         "Keys of choices and decisions",
-        "These are the values of `decide` in a protocol, the keys of a `choose` item, and the values of `keep`.",
+        "The values of `decide` in a protocol, a `choose` item, and the values of `keep`.",
         (
             "values of decide", "BallotForm",
             "TrimmedForm", "ChooseText", "values of keep", "TopForm", "DropBottomForm", "AboveForm",
@@ -94,8 +90,8 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     ),
     "training": KeyPage(
         "Keys of training and fits",
-        "These are the keys of an entry of `train`, which agents learn from their debates and how, and of `learned`, "
-        "which functions are fitted on debates.",
+        "An entry of `train` (which agents learn from their debates, and how) or of `learned` (functions that are "
+        "fitted on debates).",
         ("TrainText", "OptimiserText", "LearnedText"),
     ),
 }  # fmt: skip
