@@ -16,11 +16,12 @@ from cortexdsl.errors import CortexError, InputError, nearest
 from cortexdsl.import_path import protect_children
 from cortexdsl.jobs.arguments import plan_of_job
 from cortexdsl.plan.compiler import sound_experiments
-from cortexdsl.plan.layout import PARTS, TABLES, Layout
+from cortexdsl.plan.layout import PARTS, TABLES, TOURNAMENT_TABLES, Layout
 from cortexdsl.plan.layout import selected_experiments
 from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.job_digests import (
     debate_digest,
+    ballots_digest,
     judge_digest,
     look_digest,
     pool_digest,
@@ -28,6 +29,7 @@ from cortexdsl.plan.job_digests import (
     whatif_digest,
 )
 from cortexdsl.plan.job_files import (
+    all_ballots,
     all_judgements,
     all_pools,
     all_trajectories,
@@ -41,12 +43,13 @@ from cortexdsl.plan.job_files import (
     look_inputs,
     pool_inputs,
     table_parts,
+    tournament_tables,
     trained_models,
     trajectory_files,
     trajectory_inputs,
 )
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
-from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
+from cortexdsl.plan.jobs.schedule import failed_ballots, failed_jobs, failed_judgements
 from cortexdsl.plan.jobs.schedule import outdated_outputs
 from cortexdsl.plan.persistence.store import batches_by_cell, live_in, read_look
 from cortexdsl.plan.jobs.schedule import (
@@ -86,9 +89,10 @@ IS_WARM = (
 
 # The name of an experiment may have a folder (examples/groups), but not one that is a stage of another experiment.
 wildcard_constraints:
-    experiment=r"(?:(?!/(?:calls|debates|judgements|fits|looks|parts|pools|train)/)[^~])+?",
+    experiment=r"(?:(?!/(?:ballots|calls|debates|judgements|fits|looks|parts|pools|train)/)[^~])+?",
     dataset=r"[^/]+",
     cell=r"[^/]+",
+    judge=r"[^/]+",
     source=r"[^/]+",
     shard=r"r\d+-s\d+",
     batch=r"[1-9]\d*",
@@ -281,6 +285,7 @@ def force_outdated(experiment):
     if ERRORS_AGAIN:
         again.update(plan.layout.debates(*job) for job in failed_jobs(plan))
         again.update(plan.layout.judgements(*cell) for cell in failed_judgements(plan))
+        again.update(plan.layout.ballots(*place) for place in failed_ballots(plan))
     workflow.dag.forcefiles.update(again)
 
 
@@ -288,6 +293,17 @@ def to_judge(wildcards):
     """Return the inputs of a judge job."""
     force_outdated(wildcards.experiment)
     return to_score(wildcards)
+
+
+def to_compare(wildcards):
+    """Return the inputs of a judge of a tournament: the debates of all cells."""
+    force_outdated(wildcards.experiment)
+    plan = plan_of(wildcards.experiment)
+    return [
+        path
+        for cell in plan.cells
+        for path in debate_files(plan, wildcards.dataset, cell.slug)
+    ]
 
 
 def to_debate(wildcards):

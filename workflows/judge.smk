@@ -46,3 +46,49 @@ rule agreement:
     shell:
         "cortexdsl agreement {params.spec:q} --experiment {wildcards.experiment:q}"
         " > {log:q} 2>&1"
+
+
+# A tournament: judges compare the answers of each two cells, in both orders, and the cells are ranked.
+PRODUCTS.append(lambda plan: [*all_ballots(plan), *tournament_tables(plan)])
+
+
+rule ballots:
+    input:
+        to_compare,
+    output:
+        Layout("results/{experiment}").ballots("{dataset}", "{judge}"),
+    log:
+        "results/{experiment}/logs/ballots/{dataset}/{judge}.log",
+    conda:
+        "../environment.yml"
+    threads: threads_of
+    resources:
+        connections=connections,
+    params:
+        spec=spec_path,
+        digest=lambda wildcards: ballots_digest(
+            plan_of(wildcards.experiment), wildcards.dataset, wildcards.judge
+        ),
+    shell:
+        "cortexdsl ballots {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
+        " --judge {wildcards.judge:q} --connections {resources.connections}"
+        " --threads {threads} --out {output:q}"
+        + (" --errors-again" if ERRORS_AGAIN else "")
+        + " > {log:q} 2>&1"
+
+
+rule tournament:
+    input:
+        lambda wildcards: all_ballots(plan_of(wildcards.experiment)),
+    output:
+        [Layout("results/{experiment}").table(table) for table in TOURNAMENT_TABLES],
+    log:
+        "results/{experiment}/logs/tournament.log",
+    conda:
+        "../environment.yml"
+    threads: 1
+    params:
+        spec=spec_path,
+    shell:
+        "cortexdsl tournament {params.spec:q} --experiment {wildcards.experiment:q}"
+        " > {log:q} 2>&1"

@@ -22,6 +22,7 @@ rule report:
             if plan_of(wildcards.experiment).judging
             else []
         ),
+        tournament=lambda wildcards: tournament_tables(plan_of(wildcards.experiment)),
         effects=lambda wildcards: (
             Layout(f"results/{wildcards.experiment}").effects
             if plan_of(wildcards.experiment).whatifs

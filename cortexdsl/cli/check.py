@@ -22,6 +22,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.validation import validate
 from cortexdsl.plan.forecast.warnings import (
     models_of,
+    partial_judges,
     prompts_too_long,
     steps_that_show_nothing,
     unasked_caches,
@@ -54,7 +55,7 @@ def run_check(args: argparse.Namespace) -> int:
             status = 2
             continue
         plan, spec_read = validated.plan, validated.spec
-        warnings = [*_warnings(plan), *unclaimed_cells(plan, spec_read)]
+        warnings = [*_warnings(plan), *unclaimed_cells(plan, spec_read), *partial_judges(plan, spec_read)]
         _show([*warnings, *unpinned(spec_read, plan.tasks)], "warning", is_json=args.json)
         _show_datasets(validated.spec, plan, is_json=args.json)
         _show_fits(plan, is_json=args.json)

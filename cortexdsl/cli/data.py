@@ -18,7 +18,7 @@ from cortexdsl.language.reader import read
 from cortexdsl.language.spec import Spec, load_spec
 from cortexdsl.numbers import counted
 from cortexdsl.tasks.load import load
-from cortexdsl.tasks.reading.kinds import KINDS
+from cortexdsl.tasks.reading.kinds import KINDS, OPEN
 from cortexdsl.tasks.registry import DatasetEntry, entry_named, nearest, registry
 from cortexdsl.tasks.task import Task
 from cortexdsl.text_layout import aligned
@@ -57,7 +57,8 @@ class DatasetLine:
         """Return the dataset in one line, and its first questions with their golds."""
         lines = [self.head()]
         for example in self.examples():
-            lines.append(f"    {_shortened(example['question'])} -> {_shortened(example['gold']) or '(no answer)'}")
+            gold = "" if self.task.kind == OPEN else f" -> {_shortened(example['gold']) or '(no answer)'}"
+            lines.append(f"    {_shortened(example['question'])}{gold}")
             lines += [f"        {_shortened(example[part])}" for part in ("options", "passage") if example[part]]
         return "\n".join(lines)
 
@@ -110,7 +111,8 @@ class DatasetLine:
             used //= 2 if task.kind == "pair" else 1
             limit = f" ({self.size})" if self.size and used < rows else ""
             read = f"{counted(rows, 'row')}, {'all' if used == rows else f'{used:,}'} used{limit}"
-            yield f"{read}, answers are {ANSWERS[task.kind]}, gold column {origin.columns['answer']!r}"
+            gold = "" if task.kind == OPEN else f", gold column {origin.columns['answer']!r}"
+            yield f"{read}, answers are {ANSWERS[task.kind]}{gold}"
         if task.kind == "pair":
             yield "each pair is asked in both orders"
         if origin.source.startswith("hub: "):

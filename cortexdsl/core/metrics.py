@@ -286,3 +286,22 @@ def grouped(names: Iterable[str]) -> tuple[Metric, ...]:
 def names_of(metrics: Iterable[Metric]) -> tuple[str, ...]:
     """Return the names and aliases of metrics, each metric's name first."""
     return tuple(name for metric in metrics for name in metric.names)
+
+
+GRADED = (
+    "score", "opening_score", "agent_score", "gain", "co2", "cvr", "wrong_to_right", "right_to_wrong",
+    "wrong_to_wrong", "right_faced", "right_adopted", "wrong_faced", "wrong_adopted", "brier_stated", "brier_raw",
+    "brier_recalibrated", "strict_score", "lenient_score", "oracle", "opening_oracle", "oracle_gap", "lost_by_vote",
+    "lost_in_debate", "never_found", "kept_right", "won_in_debate", "won_by_vote", "brier_debate",
+)  # fmt: skip
+"""Columns that questions without a right answer do not have."""
+
+GRADED_METRICS = names_of(
+    metric
+    for metric in (*METRICS.values(), *CALIBRATION.values())
+    if metric.column in GRADED
+    or metric.statistic in ("ece", "auroc", "aurac", "risk")
+    or not metric.column
+    or metric.group == "samples"
+)
+"""Metrics that questions without a right answer do not have, with their aliases."""

@@ -58,6 +58,7 @@ def results_of_job(spec: str, experiment: str | None) -> Layout:
 SHARED: Mapping[str, Mapping[str, Any]] = {
     "--dataset": {"required": True, "help": "label of the dataset"},
     "--cell": {"required": True, "help": "the cell, as in file names: sparse~keep=median"},
+    "--judge": {"required": True, "help": "the judge of a tournament: an entry of models"},
     "--training": {"required": True, "help": "the entry of train"},
     "--learned": {"required": True, "help": "the entry of learned"},
     "--phase": {"required": True, "help": "its phase: 1-critic"},

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from cortexdsl.jobs.arguments import ClientOptions, add_spec
+from cortexdsl.jobs.ballots import vote
 from cortexdsl.jobs.debate import run_shard
 from cortexdsl.jobs.judge import judge_cell
 from cortexdsl.numbers import counted
@@ -63,3 +64,6 @@ def _jobs(plan: Plan) -> Iterator[tuple[Job, Path]]:
     for dataset, cell in pairs:
         if plan.is_judged(dataset):
             yield partial(judge_cell, plan, dataset, cell), Path(plan.layout.judgements(dataset, cell))
+    for dataset in plan.tasks:
+        for judge in plan.tournament.judges if plan.tournament else ():
+            yield partial(vote, plan, dataset, judge.name), Path(plan.layout.ballots(dataset, judge.name))

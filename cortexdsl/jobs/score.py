@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from cortexdsl.core import EMPTY, Method
+from cortexdsl.core.metrics import GRADED
 from cortexdsl.engine.interim import decide_after
 from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.readings import reread_debate, with_own_answers
@@ -31,8 +32,9 @@ from cortexdsl.plan.persistence.fits import with_fits
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_all
-from cortexdsl.stats.tables.score_table import ASKED_COLUMN
+from cortexdsl.stats.tables.score_table import AFTER, ASKED_COLUMN
 from cortexdsl.tasks.judging import Judgements, text_grades
+from cortexdsl.tasks.reading.kinds import OPEN
 from cortexdsl.tasks.task import Task
 
 
@@ -99,7 +101,13 @@ def cell_scores(
     for reading in READINGS:
         for row, more in zip(rows, _read_otherwise(plan, dataset, slug, records, reading), strict=True):
             row.update(more)
+    if task.kind == OPEN:
+        return [{column: None if _is_graded(column) else value for column, value in row.items()} for row in rows]
     return rows
+
+
+def _is_graded(column: str) -> bool:
+    return column.partition(AFTER)[0] in GRADED or column.startswith(("pass_", "majority_at"))
 
 
 def grade_samples(plan: Plan, task: Task, records: Sequence[Record], rows: Sequence[Row], grade: Grade) -> None:

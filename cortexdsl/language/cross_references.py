@@ -200,6 +200,8 @@ def _analysis(spec: _References) -> Iterator[PlacedProblem]:
         yield from spec.unknown((*route, "to"), "method", family.to.partition("[")[0], spec.text.methods)
     if judge := spec.text.analysis.judge:
         yield from spec.unknown(("analysis", "judge"), "model", judge, spec.text.models)
+    for i, judge in enumerate(spec.text.analysis.tournament):
+        yield from spec.unknown(("analysis", "tournament", i), "model", judge, spec.text.models)
 
 
 def _expected(spec: _References) -> Iterator[PlacedProblem]:
@@ -263,10 +265,12 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
         if model.repeat is not None and model.repeat > learns.repeats:
             what = f"{model.trained} repeats {learns.repeats} times at most"
             yield spec.problem(("models", name, "repeat"), what, "name an earlier repeat, or raise repeats")
-    judge = text.analysis.judge
-    if judge is not None and judge in text.models and text.models[judge].trained is not None:
-        what = "a model that is trained here cannot judge the experiment"
-        yield spec.problem(("analysis", "judge"), what, "name a model that is not trained here")
+    judges: list[tuple[Route, str | None]] = [(("analysis", "judge"), text.analysis.judge)]
+    judges += [(("analysis", "tournament", i), judge) for i, judge in enumerate(text.analysis.tournament)]
+    for route, judge in judges:
+        if judge is not None and judge in text.models and text.models[judge].trained is not None:
+            what = "a model that is trained here cannot judge the experiment"
+            yield spec.problem(route, what, "name a model that is not trained here")
 
 
 def _stopping(spec: _References) -> Iterator[PlacedProblem]:

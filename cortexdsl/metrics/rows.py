@@ -143,6 +143,62 @@ class TokenRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TournamentRow:
+    """A row of tournament.csv: the strength of a cell by the ballots of a judge, or of `all`."""
+
+    dataset: str
+    judge: str
+    cell: str
+    rank: int | None
+    strength: float | None
+    ci_low: float | None
+    ci_high: float | None
+    groups: str
+    win_rate: float | None
+    wins: int
+    ties: int
+    losses: int
+    n_questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class DuelRow:
+    """A row of duels.csv: two cells of a tournament."""
+
+    dataset: str
+    judge: str
+    cell: str
+    reference: str
+    difference: float
+    ci_low: float
+    ci_high: float
+    p: float
+    p_adjusted: float
+    wins: int
+    ties: int
+    losses: int
+    unread: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRow:
+    """A row of judges.csv: the ballots of a judge of a tournament, or of `all`."""
+
+    dataset: str
+    judge: str
+    ballots: int
+    unread: int
+    ties: int
+    position_bias: float | None
+    position_bias_low: float | None
+    position_bias_high: float | None
+    tau: float | None
+    alpha: float | None
+    alpha_low: float | None
+    alpha_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class AgreementRow:
     """A row of agreement.csv: judgements of one cell's answers, and exact match."""
 

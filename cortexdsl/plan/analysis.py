@@ -23,15 +23,17 @@ from cortexdsl.claims.values import (
     range_of,
 )
 from cortexdsl.core import Cell, Family, Model, StoppingRule
-from cortexdsl.core.metrics import BIASES, PAIR_METRICS, TEXT_METRICS
+from cortexdsl.core.metrics import BIASES, GRADED_METRICS, PAIR_METRICS, TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.core_words import core_value
 from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.spec import Spec
 from cortexdsl.numbers import counted
-from cortexdsl.plan.parts import JUDGED, Judging
+from cortexdsl.plan.parts import JUDGED, Judging, Tournament
+from cortexdsl.tasks.balloting import PROMPT as BALLOT
 from cortexdsl.tasks.judging import PROMPT, can_be_judged, text_scores
+from cortexdsl.tasks.reading.kinds import OPEN
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
 
@@ -186,7 +188,8 @@ def _why_same(first: Quantity, second: Quantity, cell: Cell) -> str:
     return f"{cell.method} does not recalibrate" if first.metric != second.metric else "compare two means"
 
 
-_INSTEAD = "ask for accuracy, which every dataset has"
+_INSTEAD = "ask for accuracy, which every dataset with right answers has"
+_UNGRADED_REMEDY = "name metrics that need no right answers, such as calls"
 _ELSEWHERE = "ask for it where it is: a claim may end in `on DATASET`; accuracy every dataset has"
 
 
@@ -205,6 +208,29 @@ def judge_model(spec: Spec) -> Model | None:
         what = "answers are to be judged, and the spec names no judge"
         raise SpecError([spec.problem(routes[0], what, "write analysis: {judge: NAME}")])
     return spec.models[spec.text.analysis.judge]
+
+
+def judges_of(spec: Spec) -> list[Model]:
+    """Return the models that judge answers or compare them; errors as of `judge_model`."""
+    grader = judge_model(spec)
+    return [*([grader] if grader else []), *(spec.models[name] for name in spec.text.analysis.tournament)]
+
+
+def resolve_tournament(spec: Spec, templates: Templates, cells: Sequence[Cell]) -> Tournament | None:
+    """Return the judges that compare the answers of all cells; None without a tournament.
+
+    Raises
+    ------
+    SpecError
+        There is one cell, or the experiment may stop early.
+    """
+    judges, route = tuple(spec.models[name] for name in spec.text.analysis.tournament), ("analysis", "tournament")
+    if judges and len(cells) < 2:
+        raise SpecError([spec.problem(route, "a tournament of one method", "add a method, or remove tournament")])
+    if judges and spec.text.stopping is not None:
+        what = "a tournament compares all answers, and stopping may leave questions out"
+        raise SpecError([spec.problem(route, what, "remove stopping, or tournament")])
+    return Tournament(judges, templates.digest(BALLOT)) if judges else None
 
 
 def resolve_judging(spec: Spec, tasks: Mapping[str, Task], templates: Templates) -> Judging | None:
@@ -229,9 +255,9 @@ def resolve_judging(spec: Spec, tasks: Mapping[str, Task], templates: Templates)
 
 def _metrics_of_kinds(spec: Spec) -> Iterator[tuple[str, Route, tuple[str, ...]]]:
     """Yield each metric of texts or pairs that the spec names: the metric, its place in the spec, the datasets."""
-    everywhere, limited = tuple(spec.datasets), (*TEXT_METRICS, *PAIR_METRICS)
+    everywhere, limited = tuple(spec.datasets), (*TEXT_METRICS, *PAIR_METRICS, *GRADED_METRICS)
     for i, metric in enumerate(spec.text.analysis.metrics):
-        if metric in limited:
+        if metric in limited and "metrics" in spec.text.analysis.model_fields_set:
             yield metric, ("analysis", "metrics", i), everywhere
     for i, claim in enumerate(spec.hypotheses):
         for part in parts_of(claim):
@@ -244,21 +270,30 @@ def _missing_scores(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[Problem]:
     for metric, route, labels in _metrics_of_kinds(spec):
         for label in labels:
             task = tasks[label]
-            if metric in PAIR_METRICS:
-                has, kinds = task.kind == "pair", "pair"
+            if metric in GRADED_METRICS:
+                has, kinds = task.kind != OPEN, "any kind but open"
+            elif metric in PAIR_METRICS:
+                has, kinds = task.kind == "pair", "kind pair"
             elif metric == JUDGED:
                 has, kinds = can_be_judged(task), "short or free text"
             else:
                 has, kinds = metric in text_scores(task), "short text"
             if not has:
                 what = f"{metric} needs answers of {kinds}, and dataset {label} has answers of kind {task.kind}"
-                yield spec.problem(route, what, _INSTEAD if len(tasks) == 1 else _ELSEWHERE)
+                remedy = _INSTEAD if len(tasks) == 1 else _ELSEWHERE
+                yield spec.problem(route, what, _UNGRADED_REMEDY if task.kind == OPEN else remedy)
+
+
+_UNGRADED = ("calls", "total_tokens")
+"""The metrics of questions without a right answer, if the spec names none."""
 
 
 def metrics_of(spec: Spec, tasks: Mapping[str, Task]) -> tuple[str, ...]:
     """Return the metrics of the tables: those that the spec names, and the biases of verdicts on pairs."""
+    analysis = spec.text.analysis
+    is_open = all(task.kind == OPEN for task in tasks.values()) and "metrics" not in analysis.model_fields_set
     biases = BIASES if any(task.kind == "pair" for task in tasks.values()) else ()
-    return tuple(dict.fromkeys((*spec.text.analysis.metrics, *biases)))
+    return tuple(dict.fromkeys((*(_UNGRADED if is_open else analysis.metrics), *biases)))
 
 
 def _unbounded(claim: Claim, spec: Spec) -> str:

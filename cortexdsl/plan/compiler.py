@@ -15,11 +15,12 @@ from cortexdsl.language.problems import add_new, sorted_by_place
 from cortexdsl.language.spec import Spec, load_spec
 from cortexdsl.language.template_problems import template_problems
 from cortexdsl.plan.analysis import (
-    judge_model,
+    judges_of,
     metrics_of,
     resolve_families,
     resolve_judging,
     resolve_stopping,
+    resolve_tournament,
     unanswerable_claims,
 )
 from cortexdsl.plan.cells import knowledge_of, merge_cells
@@ -158,7 +159,7 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
     problems += missing_modules(spec)
     problems += _endless_rounds(spec, cells)
     problems += _problems_of(lambda: check_providers(spec))
-    problems += _problems_of(lambda: check_costs(spec, cells, judge_model(spec)))
+    problems += _problems_of(lambda: check_costs(spec, cells, judges_of(spec)))
     if problems:
         raise SpecError(problems)
     plan = None
@@ -250,6 +251,7 @@ def _plan(
         limits=spec.limits,
         analysis=analysis,
         judging=resolve_judging(spec, tasks, templates),
+        tournament=resolve_tournament(spec, templates, cells),
         knowledge=knowledge_of(spec),
         servers=text.servers,
         models=spec.models,

@@ -59,7 +59,7 @@ from cortexdsl.engine.methods import (
 from cortexdsl.expressions.evaluation import parse
 from cortexdsl.expressions.spellings import as_recorded
 from cortexdsl.plan.models import tool_sources
-from cortexdsl.plan.parts import Judging, Whatif
+from cortexdsl.plan.parts import Judging, Tournament, Whatif
 from cortexdsl.plan.shards import Shard
 
 
@@ -110,6 +110,7 @@ COVERED: Mapping[type, Coverage] = {
     Groups: Coverage("Groups", "count sizes"),
     GrowthStep: Coverage("GrowthStep", "value method"),
     Judging: Coverage("Judging", "model datasets prompt_digest"),
+    Tournament: Coverage("Tournament", "judges prompt_digest"),
     Keep: Coverage("Keep", "rule number"),
     Limits: Coverage("Limits", "calls tokens dollars seconds connections failed wait"),
     Match: Coverage("Match", "unit cell", later="grow values"),

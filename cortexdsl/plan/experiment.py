@@ -30,7 +30,7 @@ from cortexdsl.models.known_models import parameters_per_token
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tool_sources
-from cortexdsl.plan.parts import DatasetFacts, Judging, Learned, Permission, Whatif
+from cortexdsl.plan.parts import DatasetFacts, Judging, Learned, Permission, Tournament, Whatif
 from cortexdsl.plan.shards import Shard, find, first_questions, last_batch
 from cortexdsl.plan.training import Training
 from cortexdsl.tasks.task import Task
@@ -122,6 +122,7 @@ class Plan:
     facts: Mapping[str, DatasetFacts] = field(default_factory=dict)
     spec_files: tuple[str, ...] = ()
     engines: Mapping[str, Engine] = field(default_factory=dict)
+    tournament: Tournament | None = None
 
     @cached_property
     def layout(self) -> Layout:
@@ -233,9 +234,20 @@ class Plan:
 
     @property
     def called_models(self) -> list[Model]:
-        """The models of its agents, steps, tools and its judge, with repetitions."""
+        """The models of its agents, steps, tools and its judges, with repetitions."""
         models = [model for cell in self.cells for model in cell.debate.models]
-        return models if self.judging is None else [*models, self.judging.model]
+        return [*models, *self.judges]
+
+    @property
+    def judges(self) -> list[Model]:
+        """The models that judge answers or compare them."""
+        graders = [] if self.judging is None else [self.judging.model]
+        return [*graders, *(self.tournament.judges if self.tournament else ())]
+
+    def tournament_judge(self, name: str) -> Model:
+        """Return a judge of the tournament."""
+        judges = {judge.name: judge for judge in self.tournament.judges} if self.tournament else {}
+        return _look_up(judges, name, f"{self.spec_path}: the tournament has no judge")
 
     @property
     def jobs(self) -> int:
@@ -266,6 +278,7 @@ class Plan:
         words = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, self.reply_tokens
         phases = [phase.trained_digest for training in self.trainings for phase in training.phases]
         more = *self.stopping_rules, *([phases] if phases else []), *([self.fit_digests] if self.learned else [])
+        more = *more, *([self.tournament] if self.tournament else [])
         return digest(self.seed, self.replicates, cells, self.question_digests, words, self.judging, *more)
 
     @cached_property

@@ -54,6 +54,13 @@ def judge_digest(plan: Plan, dataset: str, cell: str) -> str:
     return digest(plan.judging, plan.seed, plan.task(dataset).digest, plan.cell(cell).name, shards)
 
 
+def ballots_digest(plan: Plan, dataset: str, judge: str) -> str:
+    """Return the digest of what the ballots of a judge depend on, apart from the records."""
+    cells = [(cell.name, [shard.label for shard in plan.shards[dataset]]) for cell in plan.cells]
+    prompt = plan.tournament.prompt_digest if plan.tournament else ""
+    return digest(plan.tournament_judge(judge), prompt, plan.seed, plan.task(dataset).digest, cells)
+
+
 def pool_digest(plan: Plan, dataset: str, source: str) -> str:
     """Return the digest of what a pool depends on, apart from its inputs."""
     return digest(asdict(plan.source(source)), plan.task(dataset).digest)

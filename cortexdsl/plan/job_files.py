@@ -10,6 +10,7 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import Cell, Method
 from cortexdsl.engine.methods import learned_of, pool_sources
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.layout import TOURNAMENT_TABLES
 from cortexdsl.plan.models import tool_files
 from cortexdsl.plan.record import PlanRecord
 from cortexdsl.plan.training import is_pinned
@@ -133,6 +134,17 @@ def all_judgements(plan: Plan) -> list[str]:
     """Every file of judgements."""
     pairs = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
     return [path for pair in pairs for path in judgement_files(plan, *pair)]
+
+
+def all_ballots(plan: Plan) -> list[str]:
+    """Every file of ballots."""
+    judges = plan.tournament.judges if plan.tournament else ()
+    return [plan.layout.ballots(dataset, judge.name) for dataset in plan.tasks for judge in judges]
+
+
+def tournament_tables(plan: Plan) -> list[str]:
+    """The tables of the tournament; empty without one."""
+    return [plan.layout.table(table) for table in TOURNAMENT_TABLES] if plan.tournament else []
 
 
 def table_parts(plan: Plan | PlanRecord, table: str) -> list[str]:

@@ -107,6 +107,8 @@ def check_name(name: str) -> None:
 
 TABLES = ("scores", "rounds", "agents", "calibration", "reliability", "tokens", "persuasion")
 """Tables that are computed from debate records alone: one part a cell, then a table of all cells."""
+TOURNAMENT_TABLES = ("tournament", "duels", "judges")
+"""Tables of a tournament: strengths of cells, each two cells, the judges."""
 PARTS = (*TABLES, "answers")
 """Files of a cell's scoring job: its part of every table, and its answers, which are too many to join."""
 
@@ -217,6 +219,14 @@ class Layout:
 
     metrics = _File("metrics.csv")
     """Metrics of cells with intervals."""
+
+    def ballots(self, dataset: str, judge: str) -> str:
+        """The ballots of one judge of a tournament on the answers to a dataset."""
+        return f"{self.root}/ballots/{dataset}/{judge}.jsonl"
+
+    def ballot_calls(self, dataset: str) -> str:
+        """The folder of the call logs of a tournament's judges."""
+        return f"{self.root}/ballots/{dataset}/calls"
 
     agreement = _File("agreement.csv")
     """The agreement of the judge with exact match."""

@@ -90,7 +90,7 @@ def _count(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
 
 
-def check_costs(spec: Spec, cells: Sequence[Cell], judge: Model | None) -> None:
+def check_costs(spec: Spec, cells: Sequence[Cell], judges: Sequence[Model]) -> None:
     """Refuse a spec that could spend money without a limit.
 
     Raises
@@ -101,8 +101,7 @@ def check_costs(spec: Spec, cells: Sequence[Cell], judge: Model | None) -> None:
     """
     limits = spec.limits
     used = {model.name: model for cell in cells for model in cell.debate.models}
-    if judge is not None:
-        used[judge.name] = judge
+    used |= {judge.name: judge for judge in judges}
     problems: list[Problem] = []
     for name, model in used.items():
         if limits.calls is limits.tokens is limits.dollars is None and may_cost(model):

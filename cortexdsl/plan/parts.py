@@ -51,6 +51,21 @@ class Judging:
 
 
 @dataclass(frozen=True, slots=True)
+class Tournament:
+    """The judges that compare the answers of all cells.
+
+    Attributes
+    ----------
+    judges : tuple of Model
+    prompt_digest : str
+        Of their template.
+    """
+
+    judges: tuple[Model, ...]
+    prompt_digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Whatif:
     """The counterfactuals of one cell.
 

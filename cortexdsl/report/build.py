@@ -19,7 +19,7 @@ from cortexdsl.plan.persistence.run_record import keep_complete
 from cortexdsl.report.data import ReportData, read_data
 from cortexdsl.report.figures.budgets import cost_figure
 from cortexdsl.report.figures.curves import learning_figure, rounds_figure
-from cortexdsl.report.figures.dots import accuracy_figure, differences_figure, grid_figure
+from cortexdsl.report.figures.dots import accuracy_figure, differences_figure, grid_figure, tournament_figure
 from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.figures.headroom import course_figure, samples_figure
 from cortexdsl.report.figures.reliability import confidence_figure
@@ -48,6 +48,7 @@ from cortexdsl.report.tables.results import (
 )
 from cortexdsl.report.tables.spending import run_cost
 from cortexdsl.report.tables.table import Table, link_numbers
+from cortexdsl.report.tables.tournament import strengths, tournament_tables
 from cortexdsl.report.tables.training import LearnedPhase, kept_table, learning_table, read_phases
 from cortexdsl.report.tables.whatif import whatif_tables
 from cortexdsl.report.unfinished import read_unfinished, stopped_page, stopped_run
@@ -93,7 +94,7 @@ def build_report(
         return stopped_page(stopped)
     data = read_data(folder)
     levels, phases = levels_of(data), read_phases(folder, data.plan)
-    figures = _figures(data, levels, phases, threads) if has_figures else []
+    figures = _figures(folder, data, levels, phases, threads) if has_figures else []
     cost = run_cost(folder, data.plan, data.tallies, data.scores)
     tables = _tables(folder, data, levels, phases)
     for drawing in figures:
@@ -132,11 +133,12 @@ def _tables(folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases:
     name, cells = data.experiment, frozenset(data.cells)
     tables = [link_numbers(table, name, cells) for table in (*some, *maybe) if table is not None]
     tables += [link_numbers(table, name, cells, only=("whole",)) for table in whatif_tables(folder)]
+    tables += tournament_tables(folder)
     return tables + [table for table in [kept_table(phases)] if table is not None]
 
 
 def _figures(
-    data: ReportData, levels: Sequence[AxisLevel], phases: Sequence[LearnedPhase], threads: int
+    folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases: Sequence[LearnedPhase], threads: int
 ) -> list[Drawing]:
     of_data = (
         accuracy_figure, cost_figure, course_figure, samples_figure, differences_figure, rounds_figure,
@@ -144,7 +146,7 @@ def _figures(
     )  # fmt: skip
     makers: list[Callable[[], Drawing | None]] = [
         *(partial(draw, data) for draw in of_data), partial(grid_figure, data, levels),
-        partial(learning_figure, phases),
+        partial(learning_figure, phases), partial(tournament_figure, strengths(folder), data),
     ]  # fmt: skip
     return [drawing for drawing in in_forks(makers, threads) if drawing is not None]
 

@@ -129,8 +129,8 @@ class ReportData:
 
     @property
     def primary(self) -> str | None:
-        """The metric that figures are about: accuracy, else the first that is a share, else the first."""
-        return _primary(self.metrics)
+        """The metric that figures are about: accuracy, else the first of the plan that is a share, else the first."""
+        return _primary(self.metrics, self.plan.get("metrics") or ())
 
     def metric(self, dataset: str, cell: str, metric: str) -> MetricRow | None:
         """Return the row of a metric, if there is one."""
@@ -173,7 +173,7 @@ def read_data(folder: Path) -> ReportData:
     except RecordError as error:
         raise DataError(str(error)) from None
     metrics = read_frame(folder / "metrics.csv", MetricRow, needed=True)
-    scores = read_scores(folder, _primary(metrics))
+    scores = read_scores(folder, _primary(metrics, plan.get("metrics") or ()))
     return ReportData(
         plan,
         metrics=metrics,
@@ -229,7 +229,8 @@ def health_of(scores: Iterable[ScoreRow]) -> tuple[Health, ...]:
     )  # fmt: skip
 
 
-def _primary(metrics: Iterable[MetricRow]) -> str | None:
-    names = list(dict.fromkeys(row.metric for row in metrics))
+def _primary(metrics: Iterable[MetricRow], planned: Iterable[str] = ()) -> str | None:
+    known = dict.fromkeys(row.metric for row in metrics if row.estimate is not None)
+    names = list(known) if "accuracy" in known else [name for name in planned if name in known] or list(known)
     shares = [name for name in names if is_share(name)]
     return "accuracy" if "accuracy" in names else next(iter(shares + names), None)

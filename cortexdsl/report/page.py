@@ -27,6 +27,7 @@ from cortexdsl.report.tables.fits import FITS
 from cortexdsl.report.tables.results import GRID
 from cortexdsl.report.tables.spending import RunCost
 from cortexdsl.report.tables.table import Table
+from cortexdsl.report.tables.tournament import JUDGES, TOURNAMENT
 from cortexdsl.report.tables.training import KEPT, LEARNING
 from cortexdsl.report.tables.whatif import EFFECTS
 from cortexdsl.report.templates import style, template
@@ -44,10 +45,11 @@ _DATA = {
     "confidence": "reliability",
     "grid": "tables/grid",
     "learning": "tables/learning",
+    "tournament": "tournament",
 }
 _OWN_SECTIONS = (
     "hypotheses", "rounds", "agents", "agreement", "health", FITS, GRID, LEARNING, KEPT, PERSUASION, CALIBRATION,
-    EFFECTS,
+    EFFECTS, TOURNAMENT, JUDGES,
 )  # fmt: skip
 """Tables that have a place of their own; all others stand with the metrics."""
 

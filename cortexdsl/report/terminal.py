@@ -21,6 +21,7 @@ from cortexdsl.report.phrasing.names import group_by_method, wording
 from cortexdsl.report.tables.budgets import unmatched_line
 from cortexdsl.report.tables.fits import fit_lines
 from cortexdsl.report.tables.spending import run_cost
+from cortexdsl.report.tables.tournament import main_judge, strengths
 from cortexdsl.report.tables.whatif import whatif_lines
 from cortexdsl.report.unfinished import left_line, read_unfinished, stopped_run, stopped_text
 from cortexdsl.text_layout import aligned, columns, wrapped
@@ -66,6 +67,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False, has_how: bool = 
         claim_lines(answers, is_coloured=is_coloured),
         wrapped(" · ".join(fact.replace(" ", "\xa0") for fact in provenance.facts(data))),
         wrapped(provenance.built_in_line(data.plan)),
+        _tournament(folder),
         _numbers(data),
         _differences(data),
         _list("Fitted on other questions:", fit_lines(data.plan)),
@@ -148,6 +150,19 @@ def _differences(data: ReportData) -> Iterator[str]:
             yield from wrapped(f"{noun}: {found}", 4, 6)
     for sentence in comparison_notes(data.comparisons, data.bounds):
         yield from wrapped(sentence, 2, 4)
+
+
+def _tournament(folder: Path) -> Iterator[str]:
+    """Yield the ranking of the cells by all ballots of a tournament."""
+    rows = strengths(folder)
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        own = [row for row in rows if row.dataset == dataset and row.judge == main_judge(rows)]
+        yield f"Tournament on {dataset} (cells with a letter in common cannot be told apart):"
+        strong = (f"{estimate(row.strength, 'number')} {interval(row.ci_low, row.ci_high, 'number')}" for row in own)
+        yield from _ruled([
+            ["cell", "strength (log-odds)", "group"],
+            *([row.cell, text, row.groups] for row, text in zip(own, strong, strict=True)),
+        ])  # fmt: skip
 
 
 def _ruled(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from cortexdsl.tasks.reading.code import (
     is_expression,
     signature_of,
 )
-from cortexdsl.tasks.reading.kinds import kind_named
+from cortexdsl.tasks.reading.kinds import OPEN, kind_named
 from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.reading.pair import SIDES
 from cortexdsl.tasks.registry import DatasetEntry
@@ -163,6 +163,8 @@ def _content(question: Question) -> bytes:
 
 def _is_unanswered(entry: DatasetEntry, row: Mapping[str, Any]) -> bool:
     answer = field(row, entry.answer)
+    if entry.kind == OPEN:
+        return False
     if isinstance(answer, str) and not answer.strip():
         return entry.gold != "answers_or_none"  # there, an empty answer means "no answer"
     return answer is None
@@ -178,7 +180,7 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
         raise DataError(f"dataset {entry.name}, {place}: no options\n    fill in the cell, or remove the row")
     if isinstance(entry.options, Mapping) and "inside" in entry.options and options:
         text = split_options(text)[0]
-    answer = field(row, entry.answer)
+    answer = None if entry.kind == OPEN else field(row, entry.answer)
     labels = entry.labels or tuple(str(label) for label in field(row, entry.labels_field, ()) or ())
     decimal: Mark = entry.decimal if isinstance(answer, str) else "."
     kind = kind_named(entry.kind, options, labels, decimal)
@@ -192,7 +194,7 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     spelled = [canonical for each in said if (canonical := kind.canonical(each)) is not None]
     gold = tuple(spelled if entry.kind == "pair" else dict.fromkeys(spelled))  # each label of a pair is a vote
     unread = next((each for each in said if kind.canonical(each) is None), None)
-    if unread is not None or not gold:
+    if unread is not None or not (gold or entry.kind == OPEN):
         shown = str(answer if unread is None else unread)[-80:]
         kind_words = "name of the better reply" if entry.kind == "pair" else entry.kind
         what = f"dataset {entry.name}, {place}: no {kind_words} in its answer {shown!r}"

@@ -33,6 +33,12 @@ TABLES: Mapping[str, tuple[str, type]] = {
     "calibration.csv": ("Sources of confidence of cells.", rows.CalibrationRow),
     "reliability.csv": ("Answers by bins of confidence, and the share of them that is right.", rows.BinRow),
     "agreement.csv": ("Answers that a judge graded, compared with exact match.", rows.AgreementRow),
+    "tournament.csv": (
+        "Strengths of cells in a tournament, by the ballots of each judge and of `all`.",
+        rows.TournamentRow,
+    ),
+    "duels.csv": ("Each two cells of a tournament; `difference` and `wins` are of the cell.", rows.DuelRow),
+    "judges.csv": ("Judges of a tournament; `ballots` and `ties` are of answers that differ.", rows.JudgeRow),
     "tokens.csv": ("Tokens of debates, as measured and as a model of debates in groups predicts.", rows.TokenRow),
     "whatif/effects.csv": ("What leaving something out changes.", tests.EffectRow),
 }

@@ -92,6 +92,8 @@ class AnalysisText(StrictEntry):
     """The significance level."""
     judge: Annotated[Name, BeforeValidator(_judge, json_schema_input_type=Name)] | None = None
     """The entry of models that grades answers for the metric `judged`."""
+    tournament: Annotated[tuple[Name, ...], Field(min_length=1)] = ()
+    """Entries of models that compare the answers of each two cells, in both orders, so that cells are ranked."""
 
 
 class StoppingText(StrictEntry):

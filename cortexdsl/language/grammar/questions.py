@@ -132,7 +132,7 @@ class DatasetText(StrictEntry):
     records: Text | None = None
     """For a JSON file: the path to the list of rows, such as data.paragraphs.qas."""
     kind: Text | None = None
-    """The kind of answers: number, choice, yesno, expression, text, labels, free, code or pair."""
+    """The kind of answers: number, choice, yesno, expression, text, labels, free, open, code or pair."""
     metric: Text | None = None
     """How answers are graded. Default: the usual way of their kind."""
     tolerance: Annotated[Positive | Text, OneOf("a number such as 0.01", "5%"), AfterValidator(_tolerance)] | None = (

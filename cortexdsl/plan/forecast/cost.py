@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from cortexdsl.claims.parser import parse_claim
@@ -33,8 +34,10 @@ from cortexdsl.plan.rehearsal.estimate import (
 )
 from cortexdsl.plan.rehearsal.full_length import depends_on_replies
 from cortexdsl.plan.training import Phase, Training, guides_for
+from cortexdsl.tasks.balloting import ballot_calls
 from cortexdsl.tasks.judging import judge_call
 from cortexdsl.tasks.load import load
+from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
 
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 SAMPLE = 3  # questions of each dataset: prompts of one dataset differ little in length
 MANY_CELLS = 100  # with more cells one question represents all: 496 cells took 11 s of CPU with three
 JUDGE = "(judge)"  # not a valid name of a cell
+TOURNAMENT = "(tournament)"
 WHAT_IF = "(what if: {})"
 TRAIN = "(train: {})"
 FIT = "(fit: {})"
@@ -61,8 +65,9 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
     -------
     (CostEstimate, mapping of cell name to CostEstimate)
         Of all datasets and replicates together. If answers are judged, the entry after the cells is the judge, `JUDGE`:
-        at most one call for each debate, since equal answers are judged once. Then follow counterfactuals, one entry a
-        cell, and the debates that trainings learn from, one entry a training, and those that functions are fitted on.
+        at most one call for each debate, since equal answers are judged once. Next is `TOURNAMENT`: at most two calls
+        of each judge for each two debates of a question. Then follow counterfactuals, one entry a cell, and the debates
+        that trainings learn from, one entry a training, and those that functions are fitted on.
 
     Raises
     ------
@@ -78,6 +83,9 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
         if plan.is_judged(label):
             judge = estimate_of(_judge_calls(plan, task, sample, lengths)) * (factor * len(plan.cells))
             by_cell[JUDGE] = by_cell.get(JUDGE, CostEstimate()) + judge
+        if plan.tournament:
+            ballots = estimate_of(_ballot_calls(plan, task, sample, lengths)) * (factor * len(_pairs(plan)))
+            by_cell[TOURNAMENT] = by_cell.get(TOURNAMENT, CostEstimate()) + ballots
     for (name, _), estimate in rehearse_whatifs(plan, plan.whatifs).items():
         by_cell[WHAT_IF.format(name)] = by_cell.get(WHAT_IF.format(name), CostEstimate()) + estimate
     by_cell |= {TRAIN.format(name): estimate for name, estimate in rehearse_trainings(plan).items()}
@@ -289,6 +297,8 @@ def rehearsed_loads(plan: Plan) -> dict[str, tuple[float, float]]:
         weighted = [(each, factor) for each in calls.values()]
         if plan.is_judged(label):
             weighted += [(each, factor * len(plan.cells)) for each in _judge_calls(plan, task, sample, lengths)]
+        if plan.tournament:
+            weighted += [(each, factor * len(_pairs(plan))) for each in _ballot_calls(plan, task, sample, lengths)]
         for each, weight in weighted:
             requests, tokens = loads.get(each.call.model.name, (0.0, 0.0))
             used = weight * (each.input_tokens + each.output_tokens)
@@ -305,6 +315,23 @@ def _judge_calls(plan: Plan, task: Task, sample: Sequence[Question], lengths: Le
         judge_call(judge, question, gold, next(iter(gold), ""), render, seed=plan.seed)
         for question, gold in zip(sample, golds, strict=True)
     ]
+    return [lengths.of_call(call) for call in calls]
+
+
+def _pairs(plan: Plan) -> list[tuple[Cell, Cell]]:
+    return list(combinations(plan.cells, 2))
+
+
+def _ballot_calls(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> list[CallLengths]:
+    """Return the calls of a tournament's judges about two answers of typical length to each question."""
+    assert plan.tournament is not None
+    render, calls = plan.templates.render, []
+    for question in sample:
+        gold = next(iter(task.gold(question.id)), None)
+        if gold is None or KINDS[task.item(question.id).kind].is_whole:
+            gold = lengths.filler_text(question.id, plan.cells[0].debate.models[0])
+        for judge in plan.tournament.judges:
+            calls += ballot_calls(judge, question, gold, gold, render, seed=plan.seed)
     return [lengths.of_call(call) for call in calls]
 
 

@@ -77,7 +77,7 @@ def limit_text(limit: RateLimit) -> str:
 
 def most_waves(plan: Plan) -> int:
     """Return how many waves follow one another at most, if all jobs run at once and no debate ends early."""
-    judge = plan.judging is not None and plan.judging.model.is_batched
+    judge = any(model.is_batched for model in plan.judges)
     longest = max((_waves_of(plan, cell) for cell in plan.cells), default=0)
     return longest * (plan.batches if plan.stopping else 1) + judge
 

@@ -101,6 +101,27 @@ def unclaimed_cells(plan: Plan, spec: Spec) -> list[Problem]:
     return [spec.problem(("stopping",), what, f"{remedy} together")]
 
 
+def partial_judges(plan: Plan, spec: Spec) -> list[Problem]:
+    """Warn of judges of a tournament that also speak in its debates: models may prefer their own replies."""
+    models = [(model, cell.name) for cell in reversed(plan.cells) for model in cell.debate.models]
+    speaking = {_speaker(model): cell for model, cell in models}
+    return [
+        spec.problem(
+            ("analysis", "tournament", i),
+            f"{judge.name} ({judge.model}) judges debates in which it speaks ({speaking[_speaker(judge)]}), and models "
+            "tend to prefer their own replies",
+            "let another model judge, or compare its ranking with that of another judge",
+        )
+        for i, judge in enumerate(plan.tournament.judges if plan.tournament else ())
+        if _speaker(judge) in speaking
+    ]
+
+
+def _speaker(model: Model) -> str:
+    """Return what two entries of one model share; built-in solvers of different entries differ in skill."""
+    return model.name if model.model.startswith("builtin/") else model.model
+
+
 def models_of(plan: Plan) -> list[Model]:
     """Return the models that a plan calls, each once: those of its agents and its judge, without programs."""
     # An entry that needs more replaces its equals.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cortexdsl.errors import CortexError
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_files import fit_files, table_parts
+from cortexdsl.plan.job_files import fit_files, table_parts, tournament_tables
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
@@ -137,6 +137,7 @@ def _all_outputs(plan: Plan) -> Iterator[str]:
     yield from map(layout.table, TABLES)
     yield from (layout.look(batch) for batch in range(1, plan.batches + 1))
     yield from (layout.plan, layout.metrics, layout.effects, layout.agreement, layout.report)
+    yield from tournament_tables(plan)
     yield from (layout.pairs(one.name, phase.label) for one in plan.trainings for phase in one.phases)
     yield from fit_files(plan)
 

@@ -14,12 +14,13 @@ from cortexdsl.errors import RecordError
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.models.transports.registry import runs_here, way_of
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_digests import debate_digest, judge_digest, pool_digest
+from cortexdsl.plan.job_digests import ballots_digest, debate_digest, judge_digest, pool_digest
 from cortexdsl.plan.job_files import pool_files
 from cortexdsl.plan.record import LaterRecordError, PlanRecord, read_plan
 from cortexdsl.plan.training import slug_of
 from cortexdsl.records import read_debates
 from cortexdsl.records.tallies import Tallies
+from cortexdsl.tasks.balloting import unread_ballots
 from cortexdsl.tasks.judging import unread_calls
 
 AT_ONCE = 5
@@ -76,6 +77,9 @@ def job_outputs(plan: Plan) -> Iterator[tuple[str, str, Callable[[], str]]]:
             if plan.is_judged(dataset):
                 judgements = layout.judgements(dataset, cell.slug)
                 yield f"{dataset}~{cell.slug}~judge", judgements, partial(judge_digest, plan, dataset, cell.slug)
+        for judge in plan.tournament.judges if plan.tournament else ():
+            ballots = layout.ballots(dataset, judge.name)
+            yield f"{dataset}~ballots~{judge.name}", ballots, partial(ballots_digest, plan, dataset, judge.name)
         for source in dict.fromkeys(Path(path).stem for cell in plan.cells for path in pool_files(plan, dataset, cell)):
             pool = layout.pool(dataset, source)
             yield f"{dataset}~pool~{source}", pool, partial(pool_digest, plan, dataset, source)
@@ -124,6 +128,20 @@ def failed_judgements(plan: Plan) -> list[tuple[str, str]]:
     return cells
 
 
+def failed_ballots(plan: Plan) -> list[tuple[str, str]]:
+    """Return the judges of a tournament, as (dataset, judge), with a ballot whose call failed."""
+    found = []
+    for dataset in plan.tasks if plan.tournament else ():
+        logs = LogFolder(Path(plan.layout.ballot_calls(dataset)))
+        logs.refresh()
+        for judge in plan.tournament.judges if plan.tournament else ():
+            path = Path(plan.layout.ballots(dataset, judge.name))
+            if path.exists() and any(logs.has_error(call) for call in unread_ballots(path)):
+                found.append((dataset, judge.name))
+        logs.close()
+    return found
+
+
 def _has_failures(records: Path, logs: LogFolder) -> bool:
     if not records.exists():
         return False
@@ -146,7 +164,7 @@ def debates_wait(plan: Plan, cell: str) -> bool:
 
 def judge_waits(plan: Plan) -> bool:
     """Return whether judge jobs only wait."""
-    return plan.judging is not None and not runs_here(plan.judging.model)
+    return bool(plan.judges) and not any(map(runs_here, plan.judges))
 
 
 def pool_waits(plan: Plan, source: str) -> bool:
@@ -168,8 +186,8 @@ def _ways(plan: Plan) -> Iterator[str]:
             yield from map(_way, cell.debate.models)
         for source in filter(lambda name: pool_waits(plan, name), pool_sources(cell.debate)):
             yield "search" if plan.knowledge[source].retriever == "search" else "litellm"
-    if plan.judging is not None and judge_waits(plan):
-        yield _way(plan.judging.model)
+    if judge_waits(plan):
+        yield from map(_way, plan.judges)
 
 
 def _way(model: Model) -> str:

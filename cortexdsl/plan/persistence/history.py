@@ -143,7 +143,8 @@ def plan_changes(declared: Declaration, plan: PlanRecord) -> tuple[str, ...]:
 
 
 STAGES = frozenset(
-    {"calls", "debates", "figures", "judgements", "logs", "looks", "parts", "pools", "rounds", "servers", "spent",
+    {"ballots", "calls", "debates", "figures", "judgements", "logs", "looks", "parts", "pools", "rounds", "servers",
+     "spent",
      "tables", "train", "whatif"}
 )  # fmt: skip
 

@@ -37,9 +37,9 @@ _STAGES = {
     "training": (("trajectories", "pairs", "train"), ("train",)),
     "searching": (("pool",), ("pools",)),
     "debating": (("debate", "look"), ("debates", "looks")),
-    "judging": (("judge", "agreement"), ("judgements", "agreement.csv")),
+    "judging": (("judge", "agreement", "ballots"), ("judgements", "agreement.csv", "ballots")),
     "scoring": (("score",), ("parts", *(f"{table}.csv" for table in TABLES))),
-    "testing": (("verdict",), ()),
+    "testing": (("verdict", "tournament"), ()),
     "testing what-ifs": (("whatif",), ("whatif",)),
     "drawing": (("report",), PAGES),
 }

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from cortexdsl.metrics.axis_effects import AxisLevel
+from cortexdsl.metrics.rows import TournamentRow
 from cortexdsl.numbers import THIN, Kind, counted
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, draw_figure, tick
@@ -101,6 +102,21 @@ def differences_figure(data: ReportData) -> Drawing | None:
         + (" Exploratory comparisons are among them." if any(row.exploratory for row in rows) else "")
     ) + _left_out(len({_key(row) for row in rows} - labels.keys()))
     return draw_figure("differences", caption, plot.height, plot.draw)
+
+
+def tournament_figure(rows: Sequence[TournamentRow], data: ReportData) -> Drawing | None:
+    """Draw the strengths of a tournament with their intervals, a panel for each judge and dataset."""
+    panels: dict[str, list[_Dot]] = {}
+    for row in rows:
+        if row.strength is not None:
+            name = row.judge if len(data.datasets) < 2 else f"{row.dataset}, {row.judge}"
+            panels.setdefault(name, []).append(_Dot(row.cell, row.strength, row.ci_low, row.ci_high, is_filled=True))
+    if not panels:
+        return None
+    names = {row.cell: row.cell for row in rows}
+    plot = _Plot(panels, names, "number", "Strength (log-odds)", zero=True)
+    caption = f"Strength of each cell by the ballots of each judge, with its 95{THIN}% interval."
+    return draw_figure("tournament", caption, plot.height, plot.draw)
 
 
 def _left_out(number: int) -> str:

@@ -58,12 +58,12 @@ def adjust(p: Sequence[float] | Floats, correction: str = "holm", absent: int = 
     adjusted, tested = raw.copy(), ~np.isnan(raw)
     if tested.any() and len(raw) + absent > 1:
         whole = np.concatenate([np.where(tested, raw, 1.0), np.ones(absent)])
-        done = _holm(whole) if correction == "holm" else multipletests(whole, method=CORRECTIONS[correction])[1]
+        done = holm(whole) if correction == "holm" else multipletests(whole, method=CORRECTIONS[correction])[1]
         adjusted[tested] = done[: len(raw)][tested]
     return adjusted
 
 
-def _holm(p: Floats) -> Floats:
+def holm(p: Floats) -> Floats:
     """Return Holm's adjusted p-values; statsmodels has the same, but collects garbage on each call."""
     order = np.argsort(p)
     adjusted = np.empty(len(p))

@@ -66,7 +66,7 @@ class TextKind:
 
 @dataclass(frozen=True, slots=True)
 class FreeKind:
-    """The kind `free`: a summary, code, an essay; read as it stands."""
+    """The kinds `free` and `open`: a summary, code, an essay; read as it stands."""
 
     name: str = "free"
     want: str = "your full answer, as long as it needs"
@@ -125,6 +125,8 @@ Options: TypeAlias = tuple[tuple[str, str], ...]
 """(label, text) of each option of a question."""
 
 
+OPEN = "open"
+"""The kind of questions without a right answer."""
 LINES = "these two lines:\nAnswer: <{want}>"
 
 
@@ -181,6 +183,7 @@ KINDS: Mapping[str, KindEntry] = {
     "text": KindEntry(lambda options, labels: TextKind(), "short texts", metric="em", is_judged=True),
     "labels": KindEntry(_labels, "labels"),
     "free": KindEntry(lambda options, labels: FreeKind(), "free texts", metric="rouge", is_judged=True, is_whole=True),
+    OPEN: KindEntry(lambda options, labels: FreeKind(OPEN), "texts, without right answers", is_whole=True),
     "code": KindEntry(
         lambda options, labels: CodeKind(),
         "programs",

@@ -1,0 +1,104 @@
+"""Rule `ballots`: a judge of a tournament compares the final answers of all cells on one dataset, in both orders.
+
+Reads the debates of all cells. Writes one line for each two different answers to a question; the calls are logged in a
+folder that no debate reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+
+from cortexdsl.checksums import write_lines
+from cortexdsl.core import Ask, Model
+from cortexdsl.engine.concurrency import gather_or_cancel
+from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
+from cortexdsl.models.job_tally import CallCounts, JobInfo
+from cortexdsl.models.shared_state import SharedState
+from cortexdsl.numbers import counted
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_digests import ballots_digest
+from cortexdsl.plan.job_files import debate_files
+from cortexdsl.plan.jobs.consent import check_consent
+from cortexdsl.plan.persistence.recording import record_files
+from cortexdsl.records import read_debates
+from cortexdsl.tasks.balloting import Ballot, Compared, ballot_calls, ballot_lines, compared_answers, read_ballot
+from cortexdsl.tasks.judging import Rendering
+from cortexdsl.tasks.task import Task
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser)
+    add_shared(parser, "--dataset --judge --out --connections --errors-again --threads")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    return run_alone(attend, args)
+
+
+async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
+    """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
+    plan = plan_of_job(args.spec, args.experiment)
+    check_consent(plan)
+    options = ClientOptions.of(plan, args, shared)
+    ballots, counts = await vote(plan, args.dataset, args.judge, args.out, options)
+    unread = sum(not one.is_read for one in ballots)
+    return (
+        f"{args.dataset} {args.judge}: {counted(len(ballots), 'ballot')}, {unread} of them unreadable; "
+        f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed"
+    )
+
+
+async def vote(
+    plan: Plan, dataset: str, judge: str, out: Path, options: ClientOptions
+) -> tuple[list[Ballot], CallCounts]:
+    """Have a judge compare the answers of all cells to a dataset, and write its ballots.
+
+    Raises
+    ------
+    InputError
+        The tournament has no such judge.
+    ModelError, BudgetError
+        As the client does; offline also if a call is in no log.
+    """
+    model, task = plan.tournament_judge(judge), plan.task(dataset)
+    answers = [
+        (record.debate.question_id, record.debate.answer)
+        for cell in plan.cells
+        for path in debate_files(plan, dataset, cell.slug)
+        for record in read_debates(Path(path))
+    ]
+    file = Path(plan.layout.ballot_calls(dataset), f"{judge}.jsonl")
+    job = JobInfo(f"{dataset}~ballots~{judge}", dataset, digest=ballots_digest(plan, dataset, judge))
+    async with options.open(plan, file, job) as client:
+        ballots = await ask_judge(
+            compared_answers(answers), task, model, client, plan.templates.render, seed=plan.seed,
+            connections=options.limits.connections,
+        )  # fmt: skip
+        client.check_failures()
+        await client.sync()
+    write_lines(out, ballot_lines(ballots))
+    if not options.offline:
+        record_files(plan.layout, [out, file])
+    return ballots, client.counts
+
+
+async def ask_judge(
+    compared: Iterable[Compared], task: Task, judge: Model, ask: Ask, render: Rendering, *, seed: int, connections: int
+) -> list[Ballot]:
+    """Have a judge compare answers; parameters as in `jobs.judge.judge_answers`."""
+    questions, pairs = {question.id: question for question in task.questions}, list(compared)
+    gate = asyncio.Semaphore(max(1, 2 * len(pairs) if judge.is_batched else connections))
+
+    async def one(question_id: str, first: str, second: str) -> Ballot:
+        async with gate:
+            calls = ballot_calls(judge, questions[question_id], first, second, render, seed=seed)
+            forth, back = [await ask(call) for call in calls]
+        verdicts = read_ballot(forth.text), read_ballot(back.text)
+        return Ballot(question_id, first, second, verdicts, (forth.key, back.key))
+
+    return await gather_or_cancel([one(*pair) for pair in pairs])
