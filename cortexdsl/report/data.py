@@ -130,7 +130,7 @@ class ReportData:
     @property
     def primary(self) -> str | None:
         """The metric that figures are about: accuracy, else the first of the plan that is a share, else the first."""
-        return _primary(self.metrics, self.plan.get("metrics") or ())
+        return _primary(self.metrics, self.plan.metrics)
 
     def metric(self, dataset: str, cell: str, metric: str) -> MetricRow | None:
         """Return the row of a metric, if there is one."""
@@ -173,7 +173,7 @@ def read_data(folder: Path) -> ReportData:
     except RecordError as error:
         raise DataError(str(error)) from None
     metrics = read_frame(folder / "metrics.csv", MetricRow, needed=True)
-    scores = read_scores(folder, _primary(metrics, plan.get("metrics") or ()))
+    scores = read_scores(folder, _primary(metrics, plan.metrics))
     return ReportData(
         plan,
         metrics=metrics,
