@@ -106,6 +106,15 @@ def _servers(spec: _References) -> Iterator[PlacedProblem]:
             yield spec.problem(("servers", name, "env"), what, "give each a name of its own")
 
 
+def _judges(spec: _References) -> Iterator[tuple[Route, str]]:
+    """Yield the place and the model of each judge of answers."""
+    analysis = spec.text.analysis
+    if analysis.judge is not None:
+        yield ("analysis", "judge"), analysis.judge
+    for i, judge in enumerate(analysis.tournament):
+        yield ("analysis", "tournament", i), judge
+
+
 def _engines(spec: _References) -> Iterator[PlacedProblem]:
     """Yield engines that are not there, and what an experiment with engines cannot do, since its rounds are fixed."""
     answered = {name: engine for name, entry in spec.text.models.items() if (engine := entry.as_model(name).engine)}
@@ -117,10 +126,10 @@ def _engines(spec: _References) -> Iterator[PlacedProblem]:
         if getattr(spec.text, section):
             what = f"{section} asks models outside of the rounds of files"
             yield spec.problem((section,), what, "give the models an api_base, and remove engine", key=True)
-    judge = spec.text.analysis.judge
-    if judge in answered:
-        remedy = "judge by a model with an api_base"
-        yield spec.problem(("analysis", "judge"), "a judge is not answered by an engine", remedy)
+    for route, judge in _judges(spec):
+        if judge in answered:
+            remedy = "judge by a model with an api_base"
+            yield spec.problem(route, "a judge is not answered by an engine", remedy)
     for name, tool in spec.text.tools.items():
         source = spec.text.knowledge.get(tool.source or "")
         if tool.tool == "search" and source is not None and source.retriever == "search":
@@ -198,10 +207,8 @@ def _analysis(spec: _References) -> Iterator[PlacedProblem]:
         for i, cell in compared:
             yield from spec.unknown((*route, "compare", i), "method", cell.partition("[")[0], spec.text.methods)
         yield from spec.unknown((*route, "to"), "method", family.to.partition("[")[0], spec.text.methods)
-    if judge := spec.text.analysis.judge:
-        yield from spec.unknown(("analysis", "judge"), "model", judge, spec.text.models)
-    for i, judge in enumerate(spec.text.analysis.tournament):
-        yield from spec.unknown(("analysis", "tournament", i), "model", judge, spec.text.models)
+    for place, judge in _judges(spec):
+        yield from spec.unknown(place, "model", judge, spec.text.models)
 
 
 def _expected(spec: _References) -> Iterator[PlacedProblem]:
@@ -265,10 +272,8 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
         if model.repeat is not None and model.repeat > learns.repeats:
             what = f"{model.trained} repeats {learns.repeats} times at most"
             yield spec.problem(("models", name, "repeat"), what, "name an earlier repeat, or raise repeats")
-    judges: list[tuple[Route, str | None]] = [(("analysis", "judge"), text.analysis.judge)]
-    judges += [(("analysis", "tournament", i), judge) for i, judge in enumerate(text.analysis.tournament)]
-    for route, judge in judges:
-        if judge is not None and judge in text.models and text.models[judge].trained is not None:
+    for route, judge in _judges(spec):
+        if judge in text.models and text.models[judge].trained is not None:
             what = "a model that is trained here cannot judge the experiment"
             yield spec.problem(route, what, "name a model that is not trained here")
 
