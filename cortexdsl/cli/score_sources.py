@@ -131,7 +131,6 @@ def _table(path: Path, cluster: str | None) -> ScoreTable:
     """Read a table, with a column as its clusters if one is named."""
     warn_if_stopped(path.parent)
     check_own_files([path])
-    check_files(Layout(path.parent.as_posix()), [])
     table = read_table(path)
     if cluster is not None:
         frame = table.frame

@@ -77,7 +77,7 @@ def test_a_line_that_a_crash_cut_off_costs_its_entry_alone(layout: Layout) -> No
     assert set(after.files) == {"scores.csv", "debates/d/c/r1-s01.jsonl"}
     assert problem(layout) is None
     refresh_manifest(layout)
-    assert read_journal(layout).manifest.damaged_lines == []
+    assert read_journal(layout).manifest.damaged_lines == ()
     assert read_journal(layout).files == after.files
 
 

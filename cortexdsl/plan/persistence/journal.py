@@ -28,7 +28,7 @@ import csv
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ class LedgerEntry:
     manifest: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Manifest:
     """The lines of a manifest.
 
@@ -100,25 +100,51 @@ class Manifest:
         The seal that counts: the one in the ledger, else the last; empty if there is none.
     ledger_entry : str
         The seal of the ledger's last entry; empty in manifests of earlier versions.
-    damaged_lines : list of int
+    damaged_lines : tuple of int
         Numbers of the lines that cannot be read.
     """
 
-    sealed: dict[str, FileEntry] = field(default_factory=dict)
-    later: dict[str, FileEntry | None] = field(default_factory=dict)
-    seal: str = ""
-    ledger_entry: str = ""
-    damaged_lines: list[int] = field(default_factory=list)
+    sealed: Mapping[str, FileEntry]
+    later: Mapping[str, FileEntry | None]
+    seal: str
+    ledger_entry: str
+    damaged_lines: tuple[int, ...]
 
-    @property
-    def files(self) -> dict[str, FileEntry]:
+    @cached_property
+    def files(self) -> Mapping[str, FileEntry]:
         """The entry of each path."""
-        return {path: entry for path, entry in {**self.sealed, **self.later}.items() if entry is not None}
+        return _present(self.sealed, self.later)
 
     @property
     def unsealed(self) -> list[str]:
         """Paths whose data were written after the last seal."""
         return [path for path in self.later if is_sealed(path)]
+
+
+def _present(sealed: Mapping[str, FileEntry], later: Mapping[str, FileEntry | None]) -> dict[str, FileEntry]:
+    return {path: entry for path, entry in {**sealed, **later}.items() if entry is not None}
+
+
+@lru_cache(maxsize=4)
+def _read_manifest(lines: bytes, chained_seal: str) -> Manifest:
+    """Read the lines of a manifest: a command that reads the journal several times parses them once.
+
+    A seal that a killed job did not bring into the ledger does not count.
+    """
+    sealed: dict[str, FileEntry] = {}
+    later: dict[str, FileEntry | None] = {}
+    seal, ledger_entry, damaged = "", "", []
+    for number, line in enumerate(lines.splitlines(), 1):
+        match _parsed(line):
+            case ("path", path, entry):
+                later[path] = entry
+            case ("seal", new, _) if not seal or seal != chained_seal or seal == new:
+                sealed, later, seal = _present(sealed, later), {}, new
+            case ("ledger", last, _):
+                ledger_entry = last
+            case None:
+                damaged.append(number)
+    return Manifest(sealed, later, seal, ledger_entry, tuple(damaged))
 
 
 @dataclass(frozen=True)
@@ -219,23 +245,12 @@ class Journal:
 
     # The files of its jobs
 
-    @cached_property
+    @property
     def manifest(self) -> Manifest:
-        """The lines of the manifest; a seal that a killed job did not bring into the ledger does not count."""
-        read = Manifest()
-        for number, line in enumerate(self.manifest_lines.splitlines(), 1):
-            match _parsed(line):
-                case ("path", path, entry):
-                    read.later[path] = entry
-                case ("seal", seal, _) if not read.seal or read.seal != self.manifest_seal or read.seal == seal:
-                    read.sealed, read.later, read.seal = read.files, {}, seal
-                case ("ledger", last, _):
-                    read.ledger_entry = last
-                case None:
-                    read.damaged_lines.append(number)
-        return read
+        """The lines of the manifest."""
+        return _read_manifest(self.manifest_lines, self.manifest_seal)
 
-    @cached_property
+    @property
     def files(self) -> Mapping[str, FileEntry]:
         """The entry of each path."""
         return self.manifest.files
