@@ -6,6 +6,7 @@ import json
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -83,7 +84,7 @@ def test_watching_waits_for_a_run_that_plans(
             os.close(locks[0])
             locks[0] = None
 
-    monkeypatch.setattr(experiments.time, "sleep", sleep)
+    monkeypatch.setattr(experiments, "time", SimpleNamespace(sleep=sleep))  # other threads sleep on
     assert main(["status", "e", "--watch"]) == 1
     out, err = capsys.readouterr()
     assert err.count("no job has started yet; waiting") == 1
@@ -105,7 +106,7 @@ def test_watching_goes_on_while_a_new_run_begins_after_one_that_was_killed(
             os.close(lock)
         seen.append(1)
 
-    monkeypatch.setattr(experiments.time, "sleep", sleep)
+    monkeypatch.setattr(experiments, "time", SimpleNamespace(sleep=sleep))  # other threads sleep on
     assert main(["status", "e", "--watch"]) == 0
     assert seen
     assert "killed" not in capsys.readouterr().out
