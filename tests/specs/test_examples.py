@@ -111,6 +111,27 @@ def test_calls_that_the_records_hold(results: Path, name: str, cell: str, calls:
 
 @pytest.mark.workflow
 @pytest.mark.timeout(1200)
+def test_judges_with_a_fault_are_known_by_it(results: Path) -> None:
+    """The script that always prefers the first reply, and the one that prefers the longer; 40 pairs in both orders."""
+    assert mean(results, "pairs", "first", "position_bias") == 1
+    assert mean(results, "pairs", "first", "consistency") == mean(results, "pairs", "longer", "position_bias") == 0
+    assert mean(results, "pairs", "longer", "longer_chosen") == mean(results, "pairs", "longer", "consistency") == 1
+    assert mean(results, "pairs", "first", "kappa") == pytest.approx(0, abs=0.02)
+    assert mean(results, "pairs", "debate", "kappa") > mean(results, "pairs", "alone", "kappa") > 0.3
+    assert len(rows(results / "pairs" / "scores.csv")) == 4 * 80
+
+
+@pytest.mark.workflow
+@pytest.mark.timeout(1200)
+def test_a_tournament_finds_the_weakest_method_without_golds(results: Path) -> None:
+    last = [row["cell"] for row in rows(results / "tournament" / "tournament.csv") if row["rank"] == "4"]
+    assert last == ["weak"] * 3
+    judges = {row["judge"]: row for row in rows(results / "tournament" / "judges.csv")}
+    assert int(judges["strict"]["unread"]) == 0 < int(judges["careless"]["unread"])
+
+
+@pytest.mark.workflow
+@pytest.mark.timeout(1200)
 def test_samples_are_matched_question_by_question(results: Path) -> None:
     """A budget in calls is met exactly on every question, though debates end early on some."""
     calls = {(row["cell"], row["question_id"]): row["calls"] for row in rows(results / "baselines" / "scores.csv")}

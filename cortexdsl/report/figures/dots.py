@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from cortexdsl.metrics.axis_effects import AxisLevel
 from cortexdsl.metrics.rows import TournamentRow
+from cortexdsl.metrics.tournament import ALL as ALL_JUDGES
 from cortexdsl.numbers import THIN, Kind, counted
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, draw_figure, tick
@@ -109,7 +110,8 @@ def tournament_figure(rows: Sequence[TournamentRow], data: ReportData) -> Drawin
     panels: dict[str, list[_Dot]] = {}
     for row in rows:
         if row.strength is not None:
-            name = row.judge if len(data.datasets) < 2 else f"{row.dataset}, {row.judge}"
+            judge = "all judges" if row.judge == ALL_JUDGES else row.judge
+            name = judge if len(data.datasets) < 2 else f"{row.dataset}, {judge}"
             panels.setdefault(name, []).append(_Dot(row.cell, row.strength, row.ci_low, row.ci_high, is_filled=True))
     if not panels:
         return None

@@ -32,9 +32,9 @@ def tournament_tables(folder: Path) -> Iterator[Table]:
         return
     judge = main_judge(rows)
     ranking = [
-        value("Rank", "rank", whole),
         text("Cell", "cell"),
         group("Dataset", "dataset"),
+        value("Rank", "rank", whole),
         measure("Strength", ("strength", "ci_low", "ci_high"), "number"),
         text("Group", "groups"),
         share("Wins, ties half", "win_rate"),
@@ -58,7 +58,7 @@ def tournament_tables(folder: Path) -> Iterator[Table]:
         JUDGES,
         "How far the ranking depends on the judge.",
         [
-            text("Judge", "judge"),
+            text("Judge", "judge", lambda row: "all judges" if row.judge == ALL else row.judge),
             group("Dataset", "dataset"),
             text(
                 "Ranking", "ranking",
