@@ -9,7 +9,7 @@ from cortexdsl.metrics.rows import JudgeRow, TournamentRow
 from cortexdsl.metrics.tournament import ALL
 from cortexdsl.numbers import number
 from cortexdsl.report.csv_rows import read_frame
-from cortexdsl.report.tables.table import Table, count, group, measure, numbers, share, tabulate, text, value, whole
+from cortexdsl.report.tables.table import Table, group, measure, numbers, share, tabulate, text, value, whole
 
 TOURNAMENT, JUDGES = "tournament", "judges"
 
@@ -64,11 +64,12 @@ def tournament_tables(folder: Path) -> Iterator[Table]:
                 "Ranking", "ranking",
                 lambda row: ", ".join(sorted(cells, key=lambda cell: places[row.dataset, row.judge, cell] or 0)),
             ),
-            value("Like the other judges (tau)", "tau", lambda tau: number(tau, 2)),
+            value("Like the others (tau)", "tau", lambda tau: number(tau, 2)),
             measure("Agreement (alpha)", ("alpha", "alpha_low", "alpha_high"), "number"),
-            count("Ballots", "ballots"),
-            count("Tied", "ties"),
-            count("Unreadable", "unread"),
+            numbers(
+                "Ballots, tied, unread", ("ballots", "ties", "unread"),
+                lambda row: f"{whole(row.ballots)}, {whole(row.ties)}, {whole(row.unread)}",
+            ),
             measure("Follow the position", ("position_bias", "position_bias_low", "position_bias_high"), "share"),
         ],
         judges,
