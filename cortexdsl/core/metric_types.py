@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 Unit: TypeAlias = Literal["share", "ratio", "count", "tokens", "operations", "dollars", "seconds"]
 Better: TypeAlias = Literal["higher", "lower", "neither"]
 MetricLevel: TypeAlias = Literal["round", "agent"]
-Group: TypeAlias = Literal["", "compute", "depth", "log", "course", "samples", "confidence", "pairs", "tools"]
+Group: TypeAlias = Literal["", "compute", "depth", "log", "course", "samples", "confidence", "pairs", "tools", "errors"]
 Statistic: TypeAlias = Literal["", "ece", "auroc", "aurac", "risk", "kappa", "alpha"]
 
 
@@ -140,6 +140,15 @@ def of_debate_confidence() -> Iterator[Metric]:
             f" debates with the highest confidence",
             noun=f"risk@{percent}", kind="risk", group="confidence", statistic="risk", coverage=percent / 100,
         )  # fmt: skip
+
+
+def of_errors() -> Iterator[Metric]:
+    """Yield the metrics of how far numbers are from the right ones."""
+    for name, words in (
+        ("absolute_error", "distance of the answer from the nearest right number, in its unit"),
+        ("relative_error", "the same distance, as a share of the right number"),
+    ):
+        yield Metric(name, name, "ratio", "lower", words, noun=name.replace("_", " "), group="errors")
 
 
 def of_pairs() -> Iterator[Metric]:

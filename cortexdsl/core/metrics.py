@@ -12,7 +12,15 @@ from math import inf
 from types import MappingProxyType
 from typing import Literal
 
-from cortexdsl.core.metric_types import Better, Metric, MetricLevel, of_debate_confidence, of_pairs, of_samples
+from cortexdsl.core.metric_types import (
+    Better,
+    Metric,
+    MetricLevel,
+    of_debate_confidence,
+    of_errors,
+    of_pairs,
+    of_samples,
+)
 
 LABELS: Mapping[str, Literal["id", "word", "number"]] = MappingProxyType({
     "dataset": "word", "cell": "word", "method": "word", "replicate": "number", "question_id": "id", "stop": "word",
@@ -205,6 +213,7 @@ METRICS: Mapping[str, Metric] = _declared(
     *of_samples(),
     *of_debate_confidence(),
     *of_pairs(),
+    *of_errors(),
     Metric("em", "em", "share", "higher", "answers that match a gold answer exactly after normalisation, by the rule"
            " of the dataset's authors", binary=True,
            noun="exact match"),
@@ -226,6 +235,9 @@ COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")
 
 PAIR_METRICS = tuple(name for name, metric in METRICS.items() if metric.group == "pairs")
 """Metrics of verdicts on pairs of replies."""
+
+ERROR_METRICS = tuple(name for name, metric in METRICS.items() if metric.group == "errors")
+"""Metrics of answers that are numbers."""
 
 BIASES = ("position_bias", "length_bias")
 """Metrics that are computed whenever pairs are judged."""

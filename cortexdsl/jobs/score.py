@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from cortexdsl.core import EMPTY, Method
-from cortexdsl.core.metrics import GRADED
+from cortexdsl.core.metrics import ERROR_METRICS, GRADED
 from cortexdsl.engine.interim import decide_after
 from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.readings import reread_debate, with_own_answers
@@ -33,6 +33,7 @@ from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_all
 from cortexdsl.stats.tables.score_table import AFTER, ASKED_COLUMN
+from cortexdsl.tasks.grading.tolerance import errors
 from cortexdsl.tasks.judging import Judgements, text_grades
 from cortexdsl.tasks.reading.kinds import OPEN
 from cortexdsl.tasks.task import Task
@@ -93,6 +94,10 @@ def cell_scores(
     questions = {question.id: question for question in task.questions}
     for row, record in zip(rows, records, strict=True):
         row["other_language"] = count_other_language(record.debate, questions[record.debate.question_id])
+    if task.kind == "number" and not set(ERROR_METRICS).isdisjoint(plan.named_metrics):
+        for row, record in zip(rows, records, strict=True):
+            found = errors(record.debate.answer, task.gold(record.debate.question_id))
+            row.update(zip(ERROR_METRICS, found, strict=True))
     if task.kind == "pair":
         for row, columns in zip(rows, pair_columns(records, task), strict=True):
             row.update(columns)

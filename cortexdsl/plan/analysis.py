@@ -23,7 +23,7 @@ from cortexdsl.claims.values import (
     range_of,
 )
 from cortexdsl.core import Cell, Family, Model, StoppingRule
-from cortexdsl.core.metrics import BIASES, GRADED_METRICS, PAIR_METRICS, TEXT_METRICS
+from cortexdsl.core.metrics import BIASES, ERROR_METRICS, GRADED_METRICS, PAIR_METRICS, TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.core_words import core_value
@@ -255,7 +255,7 @@ def resolve_judging(spec: Spec, tasks: Mapping[str, Task], templates: Templates)
 
 def _metrics_of_kinds(spec: Spec) -> Iterator[tuple[str, Route, tuple[str, ...]]]:
     """Yield each metric of texts or pairs that the spec names: the metric, its place in the spec, the datasets."""
-    everywhere, limited = tuple(spec.datasets), (*TEXT_METRICS, *PAIR_METRICS, *GRADED_METRICS)
+    everywhere, limited = tuple(spec.datasets), (*TEXT_METRICS, *PAIR_METRICS, *ERROR_METRICS, *GRADED_METRICS)
     for i, metric in enumerate(spec.text.analysis.metrics):
         if metric in limited and "metrics" in spec.text.analysis.model_fields_set:
             yield metric, ("analysis", "metrics", i), everywhere
@@ -272,6 +272,8 @@ def _missing_scores(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[Problem]:
             task = tasks[label]
             if metric in GRADED_METRICS:
                 has, kinds = task.kind != OPEN, "any kind but open"
+            elif metric in ERROR_METRICS:
+                has, kinds = task.kind == "number", "kind number"
             elif metric in PAIR_METRICS:
                 has, kinds = task.kind == "pair", "kind pair"
             elif metric == JUDGED:

@@ -128,6 +128,11 @@ def test_a_score_of_texts_asked_of_sums_is_a_mistake_that_names_the_dataset(tmp_
         compiled(tmp_path, ("accuracy(talk) > accuracy(vote)", f"{metric}(talk) > {metric}(vote)"))
 
 
+def test_an_error_asked_of_texts_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="relative_error needs answers of kind number, and dataset words has"):
+        compiled(tmp_path, ("[accuracy]", "[relative_error]"))
+
+
 def test_a_claim_may_ask_it_of_the_dataset_that_has_it_and_that_one_alone_is_judged(tmp_path: Path) -> None:
     plan = compiled(tmp_path, ("accuracy(talk) > accuracy(vote)", "judged(talk) > judged(vote) on words"))
     assert plan.judging is not None

@@ -10,6 +10,7 @@ from cortexdsl.core import Dataset, Ports
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.language.spec import load_spec
 from cortexdsl.tasks.grading.metrics import equality_of
+from cortexdsl.tasks.grading.tolerance import errors
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
 from tests.engine.stage import Stage, StagedReader, method, run
@@ -104,3 +105,19 @@ def test_a_tolerance_for_other_answers_than_numbers_is_refused(tmp_path: Path) -
         task(tmp_path, "tolerance: 0.1, kind: text")
     with pytest.raises(DataError, match="of kind choice"):
         load(Dataset("mmlu", name="mmlu", path=str(tmp_path), tolerance="0.1"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "golds", "expected"),
+    [
+        ("12", ("10",), (2.0, 0.2)),
+        ("-5/2", ("-2",), (0.5, 0.25)),
+        ("9", ("4", "10"), (1.0, 0.1)),
+        ("3", ("0",), (3.0, None)),
+        (None, ("10",), (None, None)),
+    ],
+)
+def test_errors_are_distances_from_the_nearest_gold(
+    answer: str | None, golds: tuple[str, ...], expected: tuple[float | None, float | None]
+) -> None:
+    assert errors(answer, golds) == expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,6 +13,20 @@ from cortexdsl.errors import DataError
 WITHIN = "within "
 """Prefix of metrics with a tolerance: `within 0.01`, or `within 5%` of the gold."""
 _TOLERANCE = re.compile(rf"{WITHIN}(\d[\d.e-]*)(%?)")
+
+
+def errors(answer: str | None, golds: Sequence[str]) -> tuple[float | None, float | None]:
+    """Return the absolute and the relative error of a number, by the nearest gold.
+
+    None without a number; the relative error is also None if the gold is 0.
+    """
+    value = number_of(answer)
+    known = [number for gold in golds if (number := number_of(gold)) is not None]
+    if value is None or not known:
+        return None, None
+    gold = min(known, key=lambda number: abs(value - number))
+    distance = abs(value - gold)
+    return float(distance), float(distance / abs(gold)) if gold else None
 
 
 @lru_cache
