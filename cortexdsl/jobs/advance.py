@@ -83,10 +83,13 @@ async def advance(plan: Plan, number: int, options: ClientOptions, *, is_last: b
     parts = {name: [Path(layout.requests(number, name, k)) for each, k in round_parts(plan) if each == name]
              for name in plan.engines}  # fmt: skip
     earlier = [Path(path) for before in range(1, number) for path in reply_files(plan, before)]
-    if number > 1 and not is_last and are_empty(map(Path, reply_files(plan, number - 1))):
-        for path in (path for paths in parts.values() for path in paths):
-            write_file(path, ())
-        return f"round {number}: the debates had ended before"
+    if number > 1 and are_empty(map(Path, reply_files(plan, number - 1))):
+        if not is_last:
+            for path in (path for paths in parts.values() for path in paths):
+                write_file(path, ())
+            return f"round {number}: the debates had ended before"
+        if _has_logs(plan):
+            return _end(plan, number - 1)
     with closing(ReplyFiles(earlier)) as replies, closing(RequestSpool()) as spool:
         async with SharedState() as shared:
             sender = RoundSender(replies, spool, shared.runtime, shared.secrets)
@@ -105,8 +108,7 @@ async def advance(plan: Plan, number: int, options: ClientOptions, *, is_last: b
                 budget.reserve_wave(sender.booked)
                 budget.settle(sender.booked, NO_USAGE)
         if is_last:
-            record_files(layout, list(_close_logs(plan)))
-            return f"{counted(number - 1, 'round')} of files are over"
+            return _end(plan, number - 1)
         for name, paths in parts.items():
             spool.write(name, paths)
     return f"round {number}: {counted(len(spool), 'request')}, {counted(step.ended, 'debate')} have ended"
@@ -202,6 +204,19 @@ def _unanswered(plan: Plan, rounds: int, sender: RoundSender) -> ModelError:
         f"after {counted(rounds, 'round')} of files there is no reply to {missing}{why}\n"
         f"    see {plan.layout.root}/logs/rounds, and run again: what was answered is kept, the rest is asked again"
     )
+
+
+def _has_logs(plan: Plan) -> bool:
+    """Return whether this machine has the replies of all debates in its logs."""
+    places = [(dataset, cell.slug, shard.label) for dataset, shards in plan.shards.items() for cell in plan.cells
+              for shard in shards]  # fmt: skip
+    return all(Path(plan.layout.open_log(*place)).exists() for place in places)
+
+
+def _end(plan: Plan, rounds: int) -> str:
+    """Write the call logs, and return a message."""
+    record_files(plan.layout, list(_close_logs(plan)))
+    return f"{counted(rounds, 'round')} of files are over"
 
 
 def _close_logs(plan: Plan) -> Iterator[Path]:

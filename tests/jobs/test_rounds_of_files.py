@@ -167,6 +167,29 @@ def test_records_equal_those_through_a_server(
         assert ids_in(plan.layout.replies(2, engine, part)) == keys
 
 
+def test_a_debate_may_have_models_of_engines_and_others(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are asked by the job that writes the requests, each call once; a judge may be one of them."""
+
+    def mixed(text: str) -> str:
+        text = text.replace("models: {", "models: {solver: {model: builtin/solver, parameters: 1e9, tokens: 1e12}, ")
+        text = text.replace("{name: c, model: small}", "{name: c, model: solver}")
+        return text + "  judged: {protocol: chateval, rounds: 1}\n"
+
+    folder = tmp_path / "server"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    expected = asyncio.run(_through_server(compile_spec(write_spec(mixed(SPEC)))))
+    monkeypatch.chdir(tmp_path)
+    plan = run(text=with_engine(mixed(ANSWERED)))
+    assert records(plan) == expected
+    logged = [parse(line) or {} for path in answered_logs(plan, "arithmetic", "r1-s01") for _, line in lines_of(path)]
+    assert {record["model"] for record in logged} == {"openai/small", "builtin/solver"}
+    assert max(Counter(record["key"] for record in logged).values()) == 1
+
+
 def ids_in(path: str) -> list[str]:
     return [json.loads(line)["custom_id"] for _, line in lines_of(path)]
 
