@@ -97,8 +97,9 @@ function Requests({ source, debate, question, turn, words }: { source: Source; d
           {request.text.trim() !== "" && <Text words={words}>{request.text}</Text>}
           {request.uses.map((use) => (
             <div class={use.error === null ? "use" : "use failed"}>
-              <p class="faint">{use.error === null ? "used" : "could not use"} <Word most={40}>{use.tool}</Word></p>
+              <p class="faint">{use.error === null ? "used" : "could not use"} <Word most={40}>{use.tool}</Word>:</p>
               <Text what="argument">{use.argument}</Text>
+              <p class="faint">and was told:</p>
               <Text what="result">{use.error ?? use.result}</Text>
             </div>
           ))}
@@ -132,7 +133,7 @@ function Prompt({ source, debate, question, call: key, name = "its prompt" }: { 
       {call && (
         <>
           {(call.messages ?? []).map((message) => (
-            <div class="message"><span class="role">{message.role}</span><Text what="prompt">{String(message.content)}</Text></div>
+            <div class="message"><span class="role">{message.role}</span><Text what="prompt">{[String(message.content), ...(message.tool_calls ?? []).map((one) => `${one.function.name}(${one.function.arguments})`)].filter(Boolean).join("\n")}</Text></div>
           ))}
           {call.reply && <div class="message"><span class="role">reply</span><Text>{call.reply}</Text></div>}
           {call.images && <p class="faint">with {call.images.map((digest) => <><code>{digest}</code> </>)}(images, by their digests)</p>}

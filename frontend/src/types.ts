@@ -105,7 +105,7 @@ export type Question = {
 } | null;
 export type Call = {
   key: string; model?: string; api_base?: string | null; parameters?: Record<string, unknown>; seed?: number;
-  messages?: { role: string; content: string }[]; images?: string[]; finish_reason?: string | null; dollars?: number | null;
+  messages?: { role: string; content: string; tool_calls?: { function: { name: string; arguments: string } }[] }[]; images?: string[]; finish_reason?: string | null; dollars?: number | null;
   reply?: string | null;
   seconds?: number; attempts?: number; retries?: Record<string, number>; error?: string | null;
   usage?: { prompt_tokens: number | null; completion_tokens: number | null };

@@ -16,7 +16,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from cortexdsl.cli.main import main
-from cortexdsl.core import Call, Measured, ProbeCall, RoleChoice
+from cortexdsl.core import Call, FunctionCall, Measured, ProbeCall, RoleChoice, ToolRequest, ToolUse
 from cortexdsl.explorer.folders import ResultsFolder
 from cortexdsl.explorer.static_site import write_static
 from cortexdsl.explorer.store import IndexStore
@@ -377,6 +377,41 @@ def test_a_run_is_followed_from_its_files_alone(tmp_path: Path, monkeypatch: pyt
         expect(running).to_contain_text("1 job ended: the model is gone")
 
 
+def test_uses_of_tools_are_shown_with_results_errors_and_the_call_that_asked(tmp_path: Path, page: Any) -> None:
+    root = tmp_path / "used"
+    uses = (
+        ToolUse("sums", "3 + 4", "3 + 4 = <b>7</b>", None, "b" * 32),
+        ToolUse("stars", "{}", "", "There is no tool stars."),
+    )
+    first, *rest = records("sparse")
+    turns = list(first.debate.turns)
+    turns[0] = replace(turns[0], requests=(ToolRequest("a" * 32, "I look it up.", uses, 1_000, 30),))
+    write_cell(root, "sparse", 1, [replace(first, debate=replace(first.debate, turns=tuple(turns))), *rest])
+    logs = CallLogs(root / "calls/sums/r1-s01", root / "calls/sums/r1-s01/sparse.jsonl")
+    function = {"id": "c", "type": "function", "function": {"name": "sums", "arguments": '{"expression": "1"}'}}
+    messages = (
+        {"role": "user", "content": "What is 3 + 4?"},
+        {"role": "assistant", "content": "", "tool_calls": [function]},
+    )
+    raw = Raw("I look it up.", "tool_calls", TokenCounts(40, 9), requests=(FunctionCall("c", "sums", "{}"),))
+    logs.write(call_record("a" * 32, Call(MODEL, messages, 1), raw, seconds=0.5, attempts=1))
+    logs.close()
+    with serving([ResultsFolder("used", root)]) as address:
+        page.goto(f"{address}/{question_link('used', 'sums', 'q-1', cells=['sparse'])}")
+        is_there(page)
+        turn = page.locator(".turn").first
+        expect(turn.locator(".request")).to_contain_text("I look it up.")
+        expect(turn.locator(".use").nth(0)).to_contain_text("used sums:3 + 4and was told:3 + 4 = <b>7</b>")
+        expect(turn.locator(".use.failed")).to_contain_text(
+            "could not use stars:{}and was told:There is no tool stars."
+        )
+        assert turn.locator(".use b").count() == 0  # what a tool returns is text
+        turn.get_by_text("the call in which it asked for this").click()
+        expect(turn).to_contain_text('sums({"expression": "1"})')
+        assert page.locator(".turn .use").count() == 2
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
 def test_outcomes_and_sources_are_found_and_a_measured_confidence_is_shown(tmp_path: Path, page: Any) -> None:
     """One debate each that was cut, refuses, came empty and calls a tool, where a confidence was measured beside it."""
     root = tmp_path / "odd"
@@ -501,7 +536,8 @@ def hostile_everywhere(record: Any) -> Any:
     names = {old.name: new.name for old, new in zip(debate.agents, agents, strict=True)}
     turns = tuple(
         replace(turn, text=HOSTILE, answer=HOSTILE, step=HOSTILE, about=HOSTILE, unparsed=HOSTILE, call=KEY,
-                speaker=names[turn.speaker], reasoning=HOSTILE, measured=measured)
+                speaker=names[turn.speaker], reasoning=HOSTILE, measured=measured,
+                requests=(ToolRequest(KEY, HOSTILE, (ToolUse(HOSTILE, HOSTILE, HOSTILE, None, KEY),), 1, 1),))
         for turn in debate.turns
     )  # fmt: skip
     graphs = tuple(
