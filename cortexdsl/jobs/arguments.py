@@ -50,6 +50,15 @@ def plan_of_job(spec: str, experiment: str | None, threads: int | None = None) -
     return with_programs(compile_spec(spec, experiment), threads)
 
 
+def plan_of_results(args: argparse.Namespace) -> Plan:
+    """Return the plan of a spec whose results a verb goes through, after checking that they hold no foreign link."""
+    from cortexdsl.plan.compiler import compile_spec
+
+    plan = with_programs(compile_spec(args.spec, experiment=args.experiment))
+    opened_results(Path(plan.layout.root))
+    return plan
+
+
 def results_of_job(spec: str, experiment: str | None) -> Layout:
     """Return where the results of a job's experiment are."""
     return Layout(f"results/{experiment or experiment_name(Path(spec))}")

@@ -11,18 +11,15 @@ from cortexdsl.display.console import counting
 from cortexdsl.engine.methods import agent_numbers, names_in
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.jobs.arguments import add_spec, plan_of_results
 from cortexdsl.jobs.join import join
 from cortexdsl.jobs.score import score_cell
 from cortexdsl.numbers import counted
-from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files
-from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.persistence.fits import with_fits
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.records import Record, read_debates, write_debates
-from cortexdsl.symlinks import opened_results
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = with_programs(compile_spec(args.spec, experiment=args.experiment))
-    opened_results(Path(plan.layout.root))
+    plan = plan_of_results(args)
     answers = decisions = waiting = 0
     cells = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
     for dataset, slug in counting(cells, "reading cells again"):

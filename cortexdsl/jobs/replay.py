@@ -11,16 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cortexdsl.jobs.arguments import ClientOptions, add_spec
+from cortexdsl.jobs.arguments import ClientOptions, add_spec, plan_of_results
 from cortexdsl.jobs.ballots import vote
 from cortexdsl.jobs.debate import run_shard
 from cortexdsl.jobs.judge import judge_cell
 from cortexdsl.numbers import counted
-from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.persistence.store import batches_of
-from cortexdsl.symlinks import opened_results
 
 Job: TypeAlias = Callable[[Path, ClientOptions], Coroutine[Any, Any, object]]
 """Makes the records of a job again, in a file."""
@@ -33,8 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb; the exit status is 0 if every record is equal byte by byte, else 1."""
-    plan = with_programs(compile_spec(args.spec, experiment=args.experiment))
-    opened_results(Path(plan.layout.root))
+    plan = plan_of_results(args)
     differing = 0
     jobs = list(_jobs(plan))
     with tempfile.TemporaryDirectory() as folder:

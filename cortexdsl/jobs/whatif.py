@@ -20,7 +20,7 @@ from cortexdsl.core import Ablation
 from cortexdsl.core.metrics import grouped
 from cortexdsl.engine.ablation import without_agents
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec
+from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_results
 from cortexdsl.jobs.debate import debate_shard, shard_work, with_tools
 from cortexdsl.jobs.judge import judge_records
 from cortexdsl.jobs.score import decided_by
@@ -30,12 +30,10 @@ from cortexdsl.metrics.view import Grade, grade_together
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
-from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import rehearse_whatifs
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
-from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.parts import JUDGED, Whatif
 from cortexdsl.plan.persistence.declaration import declaration_of
@@ -47,7 +45,6 @@ from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.plan.whatif import whatif_of, whatif_slug
 from cortexdsl.records import Record, read_all
 from cortexdsl.stats.whatif import Removal, effects, name_without
-from cortexdsl.symlinks import opened_results
 from cortexdsl.tasks.judging import Judgements, text_grades
 
 
@@ -71,8 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = with_programs(compile_spec(args.spec, experiment=args.experiment))
-    opened_results(Path(plan.layout.root))
+    plan = plan_of_results(args)
     whatifs = _with_arguments(plan, args)
     if args.plan:
         print(_planned(plan, whatifs))
