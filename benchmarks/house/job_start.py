@@ -14,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from cortexdsl.worker.run import lock_experiment, unlock
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 SPEC = """\
 seed: 1
@@ -66,6 +68,7 @@ def main() -> None:
         snakefile = ["--snakefile", str(REPOSITORY / "Snakefile"), "--cores", "2", "--quiet", "all"]
         command = [sys.executable, "-m", "snakemake", *snakefile, "--config", "spec=small", "worker=false"]
         subprocess.run(command, cwd=folder, check=True, capture_output=True, env={**os.environ, "COLUMNS": "80"})
+        lock = lock_experiment(folder / "results" / "small")  # as while a run is at work
         print("| job | imports, s of processor time | whole job, s | functions of the language |")
         print("|---|---:|---:|---:|")
         for verb, arguments in JOBS.items():
@@ -73,6 +76,7 @@ def main() -> None:
             whole, _ = seconds(RUN.format(arguments=arguments), folder)
             _, printed = seconds(COUNT.format(arguments=arguments), folder)
             print(f"| {verb} | {imports:.2f} | {whole:.2f} | {printed.split()[-1]} |")
+        unlock(lock)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import (
     VERIFIER,
@@ -31,7 +30,8 @@ from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tool_sources
 from cortexdsl.plan.parts import DatasetFacts, Judging, Learned, Permission, Tournament, Whatif
-from cortexdsl.plan.shards import Shard, find, first_questions, last_batch
+from cortexdsl.plan.record import PlannedCells
+from cortexdsl.plan.shards import Shard, find, first_questions
 from cortexdsl.plan.training import Training
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
@@ -40,7 +40,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(PlannedCells):
     """A compiled spec: what it contains, what each kind of result depends on, which files its jobs read and write.
 
     A digest covers everything that one kind of result depends on: a job runs again if its digest has changed.
@@ -223,16 +223,6 @@ class Plan:
         return sizes
 
     @property
-    def is_racing(self) -> bool:
-        """Whether a cell is no longer debated once its comparisons are decided."""
-        return self.stopping is not None and self.stopping.rule == "racing"
-
-    @property
-    def arms(self) -> list[CellNames]:
-        """The cells as claims name them."""
-        return [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in self.cells]
-
-    @property
     def called_models(self) -> list[Model]:
         """The models of its agents, steps, tools and its judges, with repetitions."""
         models = [model for cell in self.cells for model in cell.debate.models]
@@ -253,11 +243,6 @@ class Plan:
     def jobs(self) -> int:
         """The number of debate jobs if the experiment does not stop early."""
         return sum(len(shards) for shards in self.shards.values()) * len(self.cells)
-
-    @cached_property
-    def batches(self) -> int:
-        """The number of looks if the experiment does not stop early."""
-        return last_batch(self.shards)
 
     def questions(self, dataset: str, shard: Shard) -> Sequence[Question]:
         """Return the questions of a shard, in order."""

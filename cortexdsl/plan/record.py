@@ -128,8 +128,31 @@ class LearnedRecord:
     shards: tuple[Shard, ...] = ()
 
 
+class PlannedCells:
+    """What follows from the cells, shards and stopping of a plan, whether it was compiled or read from its file."""
+
+    cells: Any
+    shards: Mapping[str, tuple[Shard, ...]]
+    stopping: StoppingRule | None
+
+    @property
+    def arms(self) -> list[CellNames]:
+        """The cells as claims name them."""
+        return [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in self.cells]
+
+    @property
+    def is_racing(self) -> bool:
+        """Whether a cell is no longer debated once its comparisons are decided."""
+        return self.stopping is not None and self.stopping.rule == "racing"
+
+    @property
+    def batches(self) -> int:
+        """The number of interim tests if the experiment does not stop early."""
+        return last_batch(self.shards)
+
+
 @dataclass(frozen=True)
-class PlanRecord:
+class PlanRecord(PlannedCells):
     """A plan; one without an experiment is that of a folder without plan.json, and is false.
 
     `layout` is not in the file: it has the paths of the folder that the plan was read from.
@@ -163,11 +186,6 @@ class PlanRecord:
         return bool(self.experiment)
 
     @property
-    def arms(self) -> list[CellNames]:
-        """The cells as claims name them."""
-        return [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in self.cells]
-
-    @property
     def alpha(self) -> float:
         """The error that the experiment allows a family or its claims."""
         return float(self.analysis.get("alpha", 0.05))
@@ -186,16 +204,6 @@ class PlanRecord:
     def fixed(self) -> dict[str, Mapping[str, float]]:
         """The counts that the plan fixes for each cell; plans of earlier versions lack them."""
         return {cell.name: cell.fixed for cell in self.cells if cell.fixed}
-
-    @property
-    def is_racing(self) -> bool:
-        """Whether a cell is no longer debated once its comparisons are decided."""
-        return self.stopping is not None and self.stopping.rule == "racing"
-
-    @property
-    def batches(self) -> int:
-        """The number of interim tests if the experiment does not stop early."""
-        return last_batch(self.shards)
 
     def question_ids(self, batches: int | None = None) -> Mapping[str, Sequence[str]]:
         """Return the ids of every dataset's questions: all, or those of the first batches."""
