@@ -40,6 +40,16 @@ _NAMED = re.compile(
 )
 _NUMBERED = r"(?:Agent|Assistant|Solver|Debater)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b"
 _ROLES = r"(?:Critic|Judge|Reviewer|Moderator|Verifier|Opponent|Proponent)(?:[ _#-]{0,2}\d{1,3})?\b"
+# A line that only announces what another one wrote: "My colleague's final line was:", "The other agents said:". Who is
+# convinced by it, gives it as an own answer.
+_ANNOUNCED = re.compile(
+    rf"^(?![^\w\n]{{0,4}}(?:as|like)\b)(?=[^\n]*(?:{_WHO}|\bothers\b|\bother (?:agents|solvers|debaters)\b"
+    r"|\bprevious (?:answer|reply)\b))"
+    r"(?![^\n]*\b(?:convinc|persuad|agree|correct|right|change|revis|switch|adopt|now|therefore|so I)\w*)"
+    rf"[^\n]*\b(?:{_SAYS}|(?:answer|line|conclusion|result|reply)s? (?:was|is|were|are|reads?)|end(?:ed|s)(?: with)?)"
+    r"[^\w\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _LABELS = ("answer", "final")
 """Names that begin an answer line of the reply itself."""
 
@@ -55,7 +65,7 @@ def without_others(text: str, *, names: bool) -> str:
 
 
 def until_next_agent(text: str, answer_line: re.Pattern[str], agents: tuple[str, ...] = ()) -> str:
-    """Cut a reply before the turn of another agent that it invents after its own answer line.
+    """Cut a reply before the turn of another agent that it invents or quotes after its own answer line.
 
     A reply that quotes agents before its own answer line is left as it is. The answer itself may be the name of an
     agent, on the line below an empty answer line.
@@ -74,7 +84,12 @@ def until_next_agent(text: str, answer_line: re.Pattern[str], agents: tuple[str,
     header = _header(agents).search(text)
     if header is not None and not first["rest"].strip(" *_`") and header.start() == _next_line(text, first.end()):
         header = _header(agents).search(text, header.end())
-    return text if header is None or header.start() < first.end() else text[: header.start()]
+    if header is not None and header.start() >= first.end():
+        text = text[: header.start()]
+    for announced in _ANNOUNCED.finditer(text, first.end()):
+        if answer_line.match(text, _next_line(text, announced.end())):
+            return text[: announced.start()]
+    return text
 
 
 def _next_line(text: str, start: int) -> int:

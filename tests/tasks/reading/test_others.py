@@ -126,3 +126,32 @@ def test_a_range_is_not_a_number(span: str, around: str) -> None:
 @pytest.mark.parametrize("reply", ["between 4 and 6, so 5", "The distance between 4 and 9 is 5."])
 def test_what_follows_from_a_range_is_a_number(reply: str) -> None:
     assert NUMBER.lenient(reply).value == "5"
+
+
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "The other agents said:",
+        "Note: the previous solution ended with",
+        "In contrast, my colleague's final line was:",
+        "Agent 2 wrote:",
+        "For comparison, Agent 3's answer was:",
+    ],
+)
+def test_an_answer_line_that_is_announced_as_that_of_another_is_not_the_authors(announced: str) -> None:
+    assert NUMBER.lenient(f"Answer: 7\nConfidence: 0.9\n\n{announced}\nAnswer: 9\nwhich forgets a step.").value == "7"
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "Wait, I made a mistake.",
+        "Agent 2 says something that convinced me:",
+        "As Agent 2 says:",
+        "Agent 2 is right after all:",
+        "After what the others said I change my answer:",
+        "Checking again gives:",
+    ],
+)
+def test_an_answer_line_that_corrects_the_first_is_the_authors(own: str) -> None:
+    assert NUMBER.lenient(f"Answer: 7\n\n{own}\nAnswer: 9").value == "9"
