@@ -97,10 +97,20 @@ FORMATS = [
              "is_supporting": True}], "question": "What is north?", "question_decomposition": [], "answer": "Oslo",
              "answer_aliases": ["City of Oslo"], "answerable": True}],
            ("Oslo", "City of Oslo"), "What is north?", "city of oslo", "bergen"),
+    Format("hle", "hle.jsonl",
+           [{"id": "6687", "question": "Which group?", "image": image, "image_preview": None, "answer": answer,
+             "answer_type": "exactMatch", "author_name": "-", "rationale": "-", "rationale_image": None,
+             "raw_subject": "Algebra", "category": "Math", "canary": "-"}
+            for image, answer in (("", "Klein four"), ("data:image/png;base64,AAAA", "seen"))],
+           ("Klein four",), "Which group?", "the Klein four", "cyclic"),
+    Format("bbeh", "bbeh_word_sorting/task.json",
+           {"canary": "-", "examples": [{"input": "Sort: b a", "target": "a, b"}]},  # type: ignore[arg-type]
+           ("a, b",), "Sort: b a", "a, b", "b, a"),
 ]  # fmt: skip
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".csv":
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, rows[0])

@@ -40,8 +40,8 @@ _NAMED = re.compile(
 )
 _NUMBERED = r"(?:Agent|Assistant|Solver|Debater)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b"
 _ROLES = r"(?:Critic|Judge|Reviewer|Moderator|Verifier|Opponent|Proponent)(?:[ _#-]{0,2}\d{1,3})?\b"
-# A line that only announces what another one wrote: "My colleague's final line was:", "The other agents said:". Who is
-# convinced by it, gives it as an own answer.
+# A line that only announces what another one wrote: "My colleague's final line was:", "The other agents said:". An
+# author that is convinced says so, and then gives an answer of its own.
 _ANNOUNCED = re.compile(
     rf"^(?![^\w\n]{{0,4}}(?:as|like)\b)(?=[^\n]*(?:{_WHO}|\bothers\b|\bother (?:agents|solvers|debaters)\b"
     r"|\bprevious (?:answer|reply)\b))"
