@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.core import (
+    AS_WRITTEN,
     EMPTY,
     NOTHING,
     Ablation,
@@ -227,7 +228,8 @@ def debater(
         async def ask(call: Call) -> Reply:
             """Read the reply in a thread as soon as it comes, because reading a program runs it."""
             reply: Reply = await (count(client(call)) if call.model.engine is None else client(call))
-            if task.programs is not None:
+            is_answer = call.model == AS_WRITTEN or not (call.model.is_tool or reply.requests)
+            if task.programs is not None and is_answer:
                 await count(asyncio.to_thread(reader.read, "answer", reply.text))
             return reply
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.checksums import with_checksum
 from cortexdsl.core import (
     FREE,
     NO_REPLY,
@@ -26,6 +27,8 @@ from cortexdsl.core import (
 )
 from cortexdsl.engine.run import run_debate
 from cortexdsl.engine.tool_use import ANSWER_NOW, LONGEST_RESULT, blocks
+from cortexdsl.errors import RecordError
+from cortexdsl.records import Header, debate_to_json, record_from_json
 from tests.engine.stage import QUESTION, Stage, StagedReader, method
 
 SUMS = Model("sums", "tool/calculator", price=FREE)
@@ -289,3 +292,27 @@ def test_further_samples_for_a_confidence_cannot_ask_for_tools() -> None:
 
 def _hashed(call: Call) -> Call:
     return replace(call, messages=tuple(json.dumps(m) for m in call.messages))  # type: ignore[misc]
+
+
+def test_records_without_tools_have_no_word_of_them() -> None:
+    header = Header("x", "sums", "p", 1)
+    plain = debate_to_json(debate(Desk(says=[ANSWER])), header)
+    assert "requests" not in plain
+    assert '"schema_version":3' in plain
+    used = debate_to_json(debate(Desk(says=[[sums("1+1")], ANSWER])), header)
+    assert '"schema_version":7' in used
+    read = record_from_json(used)
+    assert read.debate.turns[0].uses[0].argument == "1+1"
+    assert debate_to_json(read.debate, header) == used
+
+
+@pytest.mark.parametrize(
+    "wrong", ['"uses":[{"tool":1}]', '"uses":[{"tool":"a","argument":"b","result":"c","error":"d"}]']
+)
+def test_a_record_with_a_wrong_use_is_refused(wrong: str) -> None:
+    line = debate_to_json(debate(Desk(says=[[sums("1+1")], ANSWER])), Header("x", "sums", "p", 1))
+    values = json.loads(line)
+    del values["checksum"]
+    values["turns"][0]["requests"][0] |= json.loads(f"{{{wrong}}}")
+    with pytest.raises(RecordError, match="requests"):
+        record_from_json(with_checksum(json.dumps(values, separators=(",", ":"))))

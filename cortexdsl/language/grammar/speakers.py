@@ -42,7 +42,8 @@ LITELLMS_OWN = (
 """Options for litellm itself, which are not sent to a server."""
 
 
-_OF_SERVERS = ("api_base", "api_key_env", "transport", "batch", "rate", "timeout", "stream", "deterministic", "cache")
+_OF_SERVERS = ("api_base", "api_key_env", "transport", "batch", "rate", "timeout", "stream", "deterministic", "cache",
+               "function_calls")  # fmt: skip
 
 
 def _addresses(value: object) -> str | list[str]:

@@ -95,7 +95,12 @@ def runs_here(model: Model) -> bool:
 
 
 def has_functions(model: Model) -> bool:
-    """Say whether a model asks for tools by function calls: as its entry says, else if its transport has them."""
+    """Say whether a model asks for tools by function calls: as its entry says, else if its transport has them.
+
+    A model with an engine asks in its text: engines need options of their own for function calls.
+    """
+    if model.engine is not None:
+        return False
     declared = transport_type(model.model if runs_here(model) else f"{way_of(model)}/")
     return declared.has_functions if model.function_calls is None else model.function_calls
 

@@ -312,6 +312,22 @@ def test_tools_and_requests_count_in_limits(tmp_path: Path) -> None:
         asyncio.run(scene(2))
 
 
+@pytest.mark.parametrize(
+    ("entry", "has"),
+    [
+        ({"model": "openai/m"}, True),
+        ({"model": "openai/m", "transport": "direct"}, True),
+        ({"model": "anthropic/m"}, True),
+        ({"model": "openai/m", "function_calls": False}, False),
+        ({"model": "openai/m", "engine": "vllm"}, False),
+        ({"model": "builtin/solver"}, False),
+        ({"model": "tiny/lark"}, False),
+    ],
+)
+def test_the_rule_by_which_a_model_asks_for_tools(entry: dict[str, Any], has: bool) -> None:
+    assert has_functions(Model("m", **entry)) == has
+
+
 def test_definitions_of_tools_are_in_the_key() -> None:
     def key(offer: Offer | None) -> str:
         return call_key(Call(Model("m", "direct/m"), ({"role": "user", "content": "hello"},), 1, offer=offer))
