@@ -14,7 +14,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cortexdsl.core import SIMILARITY_FROM_REPLIES, Agent, Bools, Floats, Graph, Method, OfRole, Similarity, Turn
+from cortexdsl.core import (
+    SIMILARITY_FROM_REPLIES,
+    Agent,
+    Bools,
+    Floats,
+    Graph,
+    Method,
+    OfRole,
+    ProbeCall,
+    Similarity,
+    Turn,
+)
 from cortexdsl.engine import formulas
 from cortexdsl.engine.messages import QuotedTurns
 from cortexdsl.engine.methods import opens_round
@@ -195,6 +206,11 @@ def debate_values(now: Snapshot, keys: frozenset[str]) -> dict[str, float]:
     values = {"round": float(now.state.round), "n_agents": float(len(now.agents))}
     if "agreement" in keys:
         values["agreement"] = max(_support(now), default=0.0)
+    if keys & {"calls", "tokens"}:
+        turns = now.state.turns
+        calls: list[Turn | ProbeCall] = [*turns, *(call for turn in turns for call in turn.asides)]
+        tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls)
+        values |= {"calls": float(len(calls)), "tokens": float(tokens)}
     if "entropy" in keys:
         values["entropy"] = _entropy(now)
     if "consensus" in keys:

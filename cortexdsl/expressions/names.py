@@ -45,6 +45,8 @@ OF_DEBATE: Mapping[str, str] = {
     "n_agents": "how many agents debate now",
     "agreement": "the largest share of the debaters whose last answers are readable and equal",
     "consensus": "whether all debaters' last answers are readable and equal",
+    "calls": "how many calls the debate has made so far",
+    "tokens": "how many tokens its prompts and replies have had so far",
     "entropy": "the entropy of the shares of equal last answers, in bits: 0 if all agree",
     "approved": 'whether each verdict of the last step with verdicts was "agree"',
 }

@@ -107,6 +107,30 @@ def test_what_three_rounds_of_answers_are_worth(name: str, expected: list[float]
     assert worth(name, THREE, SAID) == pytest.approx(expected)
 
 
+def test_what_a_debate_has_spent_so_far() -> None:
+    """Each of a, b and c has spoken three times before the choice, and the tokens are those of their turns."""
+    debate = run(method({**TALK}, [*THREE, Choose("some", "debater", "tokens", ALL), "answer"], CAST), Stage(SAID))
+    before = [turn for turn in debate.turns if turn.execution < 3]
+    tokens = sum((turn.prompt_tokens or 0) + (turn.completion_tokens or 0) for turn in before)
+    assert tokens > 0
+    assert worth("tokens", THREE, SAID) == [tokens] * 3
+    assert worth("calls", THREE, SAID) == [9] * 3
+
+
+def test_entropy_is_in_bits_and_unreadable_answers_differ() -> None:
+    """42, 41, 42; then three equal answers; then one answer and two that cannot be read."""
+    assert worth("entropy", THREE, SAID) == pytest.approx([np.log2(3) - 2 / 3] * 3)
+    assert worth("entropy", ["answer"], {}) == [0.0] * 3
+    script = {"answer:b0": "-|-", "answer:c0": "-|-"}
+    assert worth("entropy", ["answer"], script) == pytest.approx([np.log2(3)] * 3)
+
+
+def test_length_counts_the_words_of_the_last_answer() -> None:
+    debate = run(method({**TALK}, [*THREE, Choose("some", "debater", "length", ALL), "answer"], CAST), Stage(SAID))
+    last = {turn.speaker: turn for turn in debate.turns if turn.execution < 3}
+    assert worth("length", THREE, SAID) == [len(last[name].text.split()) for name in "abc"]
+
+
 def test_an_unreadable_answer_has_no_support_and_is_no_constancy() -> None:
     """Two of three cannot be read: they are not two who agree. One whose answers never could be is not constant."""
     script = {"answer:b0": "-|-", "answer:c0": "-|-", "revise:b1": "-|-", "revise:c1": "42|-"}

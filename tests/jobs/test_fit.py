@@ -16,6 +16,7 @@ from cortexdsl.cli.main import main
 from cortexdsl.engine.methods import all_expressions
 from cortexdsl.engine.opening import opening_answers, opening_values
 from cortexdsl.expressions.evaluation import evaluate, parse
+from cortexdsl.language.grammar.learned import feature_names
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.fits import read_fit, with_fits
@@ -246,3 +247,9 @@ def test_debates_without_a_readable_answer_cannot_be_fitted_on(
     monkeypatch.setattr("cortexdsl.jobs.fit.read_debates", unread)
     assert main(["fit", plan.spec_path, "--learned", "trust"]) == 2
     assert "learned.trust: no debate about its questions was finished with a readable" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted({*feature_names()} - {"vars"}))
+def test_every_name_of_features_has_a_value_after_the_opening(plan: Plan, name: str) -> None:
+    (record, *_) = records(plan, "(fit-trust)", "debate")
+    assert np.isfinite(opening_values(plan.cell("debate").debate, record.debate, [name])[name]).all()

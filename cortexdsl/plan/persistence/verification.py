@@ -215,7 +215,8 @@ def in_plan(path: str, datasets: Iterable[str], slugs: Iterable[str]) -> bool:
 
 
 def _is_of(plan: PlanRecord, path: str) -> bool:
-    return not plan or in_plan(path, plan.datasets, {cell.slug for cell in plan.cells})
+    datasets = {*plan.datasets, *(each.label for each in plan.learned)}
+    return not plan or in_plan(path, datasets, {cell.slug for cell in plan.cells})
 
 
 def is_recorded(path: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from cortexdsl.core import EMPTY
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.declaration import SEED, Declaration
+from cortexdsl.plan.persistence.declaration import LEARNED, SEED, Declaration
 from cortexdsl.plan.persistence.history import Twin, find_twins, plan_changes, spec_changes
 from cortexdsl.plan.persistence.journal import Journal, LedgerEntry, read_journal
 from cortexdsl.plan.persistence.recording import ONLY_CLAIMS
@@ -104,7 +104,15 @@ def declaration_in_words(declaration: Declaration) -> str:
     return (
         f"{counted(len(declaration['claims']), 'claim')}, seed {declaration['seed']}, error "
         f"{declaration['alpha']:g}, correction {declaration['correction']}, {_sizes(declaration)}, "
-        f"{counted(declaration['replicates'], 'replicate')}"
+        f"{counted(declaration['replicates'], 'replicate')}{_fits(declaration)}"
+    )
+
+
+def _fits(declaration: Declaration) -> str:
+    """Say on how many other questions functions are fitted, with the digest of these questions."""
+    return "".join(
+        f", {name} fitted on {counted(fit['questions'], 'other question')} ({fit['questions_digest']})"
+        for name, fit in declaration.get(LEARNED, EMPTY).items()
     )
 
 
