@@ -5,11 +5,12 @@ Arrays are per speaker (n,) or per pair (n, n), indexed [speaker, listener].
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from cortexdsl.core import Bools, Floats
+from cortexdsl.core import Bools, Floats, ProbeCall, Turn
 
 
 def credibility(parameters: Sequence[float], tokens: Sequence[float]) -> Floats:
@@ -131,3 +132,17 @@ def self_orientation(participated: Floats, rounds: int) -> Floats:
         d - 1, the rounds of debate before this one.
     """
     return rounds * (len(participated) - 1) - participated
+
+
+def entropy(answers: Sequence[str | None]) -> float:
+    """Return the entropy of the shares of equal answers, in bits; each unreadable answer differs from all others."""
+    counts = [count for answer, count in Counter(answers).items() if answer is not None]
+    shares = np.array([*counts, *[1] * answers.count(None)]) / max(1, len(answers))
+    return abs(float(-(shares * np.log2(shares)).sum()))
+
+
+def spending(turns: Sequence[Turn]) -> dict[str, float]:
+    """Return the calls and the tokens of some turns, with those that measured confidences."""
+    calls: list[Turn | ProbeCall] = [*turns, *(call for turn in turns for call in turn.asides)]
+    tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls)
+    return {"calls": float(len(calls)), "tokens": float(tokens)}

@@ -22,7 +22,6 @@ from cortexdsl.core import (
     Graph,
     Method,
     OfRole,
-    ProbeCall,
     Similarity,
     Turn,
 )
@@ -207,12 +206,9 @@ def debate_values(now: Snapshot, keys: frozenset[str]) -> dict[str, float]:
     if "agreement" in keys:
         values["agreement"] = max(_support(now), default=0.0)
     if keys & {"calls", "tokens"}:
-        turns = now.state.turns
-        calls: list[Turn | ProbeCall] = [*turns, *(call for turn in turns for call in turn.asides)]
-        tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls)
-        values |= {"calls": float(len(calls)), "tokens": float(tokens)}
+        values |= formulas.spending(now.state.turns)
     if "entropy" in keys:
-        values["entropy"] = _entropy(now)
+        values["entropy"] = formulas.entropy([turn.answer if turn else None for turn in now.last_answers])
     if "consensus" in keys:
         values["consensus"] = float(now.state.is_consensus())
     for key in keys:
@@ -257,18 +253,6 @@ def _support(now: Snapshot) -> Floats:
     answers = [turn.answer if turn else None for turn in now.last_answers]
     counts = Counter(answers)
     return np.array([0.0 if answer is None else counts[answer] / len(answers) for answer in answers])
-
-
-def _entropy(now: Snapshot) -> float:
-    """Return the entropy of the shares of equal last answers; each unreadable answer differs from all others."""
-    answers = [turn.answer if turn else None for turn in now.last_answers]
-    counts = [count for answer, count in Counter(answers).items() if answer is not None]
-    counts += [1] * answers.count(None)
-    return abs(float(-sum(count / len(answers) * np.log2(count / len(answers)) for count in counts)))
-
-
-def _length(now: Snapshot) -> Floats:
-    return np.array([float(len(turn.text.split())) if turn else 0.0 for turn in now.last_answers])
 
 
 def _stability(now: Snapshot, name: str) -> float:
@@ -353,7 +337,7 @@ _VALUES: Mapping[str, Callable[[Snapshot], Floats]] = {
     "confidence": _confidence,
     "support": _support,
     "stability": _per_agent(_stability),
-    "length": _length,
+    "length": lambda now: np.array([float(len(turn.text.split())) if turn else 0.0 for turn in now.last_answers]),
     "answer": _answer,
     "position": lambda now: np.arange(1.0, len(now.names) + 1),
     "differs": _differs,
