@@ -209,13 +209,14 @@ def dataset_of(
     return core_value(
         Dataset,
         entry,
-        translated=("file", *COLUMNS),
+        translated=("file", "table", *COLUMNS),
         label=label,
         config=entry.subset[0] if entry.hub and entry.subset else None,
         subset=() if entry.hub else entry.subset,
         path=_path_of(entry, root, route, environment),
         seed=seed if entry.seed is None else entry.seed,
         fields=_columns(entry),
+        **entry.table_parts,
     )
 
 
@@ -223,8 +224,8 @@ def changed_dataset(
     dataset: Dataset, entry: DatasetText, root: Node, route: Route, environment: Mapping[str, str]
 ) -> Dataset:
     """Return a dataset with the words of an entry that names no other one; a path or file has the same columns."""
-    own = entry.model_fields_set - {"name", "path", "file", "hub", *COLUMNS}
-    changes: dict[str, Any] = {word: getattr(entry, word) for word in own}
+    own = entry.model_fields_set - {"name", "path", "file", "hub", "table", *COLUMNS}
+    changes: dict[str, Any] = {word: getattr(entry, word) for word in own} | entry.table_parts
     if dataset.hub and entry.subset:
         changes |= {"config": entry.subset[0], "subset": ()}
     if (path := _path_of(entry, root, route, environment)) is not None:

@@ -149,14 +149,14 @@ def test_two_delimiters_that_fit_are_refused(tmp_path: Path) -> None:
     content = "a,question;answer\n1,one;2\n2,two;3\n"
     said = refused(tmp_path, content)
     assert "its cells could be divided by ',' or by ';'" in said
-    assert "delimiter: ';'" in said
+    assert "table: ';'" in said
     assert golds(own(tmp_path, content, delimiter=";", fields={"question": "a,question"})) == ["2", "3"]
 
 
 def test_a_row_of_another_length_names_the_delimiter(tmp_path: Path) -> None:
     said = refused(tmp_path, "question;answer\n1+1?;2\n2;2?;4\n")
     assert "a.csv:3: 3 cells where 2 are expected (divided by ';')" in said
-    assert "delimiter" in said
+    assert "table" in said
 
 
 @pytest.mark.parametrize("given", ["", "ab", "semicolon"])
@@ -187,14 +187,14 @@ def test_another_encoding_is_refused_and_can_be_named(tmp_path: Path) -> None:
     content = table([("1+1?", "2"), ("Größe?", "3")], ";").encode("cp1252")
     said = refused(tmp_path, content)
     assert "a.csv:3: byte 0xf6 is not UTF-8" in said
-    assert "encoding: windows-1252" in said
+    assert "table: windows-1252" in said
     task = own(tmp_path, content, encoding="windows-1252")
     assert {question.text for question in task.questions} == {"1+1?", "Größe?"}
 
 
 def test_utf_16_without_a_mark_is_refused_and_can_be_named(tmp_path: Path) -> None:
     content = table(SUMS).encode("utf-16-le")
-    assert "encoding: utf-16-le" in refused(tmp_path, content)
+    assert "table: utf-16-le" in refused(tmp_path, content)
     assert len(own(tmp_path, content, encoding="utf-16-le").items) == 30
 
 
@@ -240,7 +240,7 @@ def test_a_semicolon_file_whose_numbers_can_be_read_in_two_ways_is_refused(tmp_p
     content = table([("a?", answer), ("b?", "7")], ";")
     said = refused(tmp_path, content)
     assert f"row 1: '{answer}' could be" in said
-    assert 'decimal: ","' in said
+    assert "table: decimal comma" in said
     assert golds(own(tmp_path, content, decimal=","))[0] == ("1.234" if answer == "1,234" else "1234")
     assert golds(own(tmp_path, content, decimal="."))[0] == ("1234" if answer == "1,234" else "1.234")
 

@@ -32,10 +32,7 @@ class VerifierForm(StrictEntry):
 
 
 ConfidenceWord: TypeAlias = Literal["stated", "logprob", "consistency", "verifier"]
-ConfidenceText: TypeAlias = Annotated[
-    ConfidenceWord | ConsistencyForm | VerifierForm,
-    OneOf(),
-]
+ConfidenceText: TypeAlias = Annotated[ConfidenceWord | ConsistencyForm | VerifierForm, OneOf()]
 
 
 FORMER_DEBATE_CONFIDENCE = ("linear", "log_odds", "verifier")

@@ -61,10 +61,7 @@ class FamilyText(StrictEntry):
 
     example: ClassVar[str] = "{compare: [METHODS], to: METHOD}"
 
-    compare: Annotated[
-        Text | Annotated[tuple[Text, ...], Field(min_length=1)],
-        OneOf(),
-    ]
+    compare: Annotated[Text | Annotated[tuple[Text, ...], Field(min_length=1)], OneOf()]
     """Methods or cells, by name. all: all cells. grid: the cells of all grids. grid.SETTING: the cells of grids that
     vary this setting."""
     to: Text

@@ -65,10 +65,7 @@ KeepText: TypeAlias = Annotated[
 class GroupsForm(StrictEntry):
     """`{groups: n}` or `{groups: [sizes]}`: hear the other agents of the same group."""
 
-    groups: Annotated[
-        AtLeastOne | Setting | Annotated[tuple[AtLeastOne, ...], Field(min_length=1)],
-        OneOf(),
-    ]
+    groups: Annotated[AtLeastOne | Setting | Annotated[tuple[AtLeastOne, ...], Field(min_length=1)], OneOf()]
     """How many groups of about equal size, or the size of each group."""
 
     def value(self) -> graphs.Groups:

@@ -42,6 +42,9 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "MethodText": {"like": "extends: {}", "match": _budget, "team": "agents: {}"},
     "DatasetText": {
         "config": "subset: {}",
+        "decimal": lambda mark: f"table: decimal {'point' if mark == '.' else 'comma'}",
+        "delimiter": lambda sign: f"table: {json.dumps(sign)}",
+        "encoding": "table: {}",
         "validation": "validation: {} beside questions",
         "dataset": "name: {}",
     },

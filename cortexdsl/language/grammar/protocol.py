@@ -130,10 +130,7 @@ class BinsForm(StrictEntry):
 
 
 RecalibrationWord: TypeAlias = Literal["none", "cortexdebate", "reconcile"]
-RecalibrationText: TypeAlias = Annotated[
-    RecalibrationWord | Setting | StepsForm | BinsForm,
-    OneOf(),
-]
+RecalibrationText: TypeAlias = Annotated[RecalibrationWord | Setting | StepsForm | BinsForm, OneOf()]
 
 
 def bins(recalibration: str | StepsForm | BinsForm) -> tuple[Bin, ...]:

@@ -31,8 +31,18 @@ COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group",
 """The words of a dataset that name its columns."""
 
 
-FILE_FORMAT = ("delimiter", "encoding")
-"""The words of a dataset that describe the text of a file."""
+def _table_part(text: str) -> tuple[str, str]:
+    """Return which fact about a table a text states, and the value."""
+    if text in ("decimal comma", "decimal point"):
+        return "decimal", "," if text == "decimal comma" else "."
+    return ("encoding" if any(map(str.isalnum, text)) else "delimiter"), text
+
+
+def _table(value: tuple[str, ...]) -> tuple[str, ...]:
+    parts = [_table_part(text)[0] for text in value]
+    if twice := next((part for part in parts if parts.count(part) > 1), None):
+        raise invalid(f"table says the {twice} twice", "keep one of them")
+    return value
 
 
 def _listed_name(value: Any) -> Any:
@@ -65,7 +75,7 @@ class DatasetText(StrictEntry):
     several: ClassVar[str] = "datasets: {LABEL: {name: gsm8k}, LABEL: {file: questions.csv}}, each with a label"
     hints: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("n", "limit", "count", "samples", "questions"), "write size: how many questions are asked"),
-        **dict.fromkeys(("sep", "separator"), "write delimiter: what divides the cells of a CSV file"),
+        **dict.fromkeys(("sep", "separator"), "write table: and what divides the cells of a CSV file"),
         **dict.fromkeys(("hf", "huggingface", "repo", "repo_id"), "write hub: OWNER/NAME"),
         **dict.fromkeys(("commit", "sha", "rev", "version"), "write revision: the commit of a dataset of the hub"),
         **dict.fromkeys(("target", "label", "answers"), "write answer: the column that holds the right answer"),
@@ -104,13 +114,7 @@ class DatasetText(StrictEntry):
     """The column with the right answer."""
     context: Text | None = None
     """The column with a passage."""
-    choices: (
-        Annotated[
-            Text | Annotated[tuple[Text, ...], Field(min_length=2)],
-            OneOf(),
-        ]
-        | None
-    ) = None
+    choices: Annotated[Text | Annotated[tuple[Text, ...], Field(min_length=2)], OneOf()] | None = None
     """The column with a list of options, or a list of columns with one option each. For `kind: pair`: the replies."""
     cluster: Text | None = None
     """The column that groups dependent questions, such as those about one passage."""
@@ -144,12 +148,9 @@ class DatasetText(StrictEntry):
     statement of an answer counts."""
     shuffle_options: Flag | None = None
     """Whether the options of each question are shuffled."""
-    delimiter: Text | None = None
-    """The character between the cells of your own CSV file."""
-    encoding: Text | None = None
-    """The encoding of your own file, such as windows-1252."""
-    decimal: Literal[".", ","] | None = None
-    """The decimal mark of numbers in the answers of your own file."""
+    table: Annotated[Texts, AfterValidator(_table)] = ()
+    """How your own file is written, where `check` does not find it out: the character between cells, the encoding, and
+    `decimal comma` or `decimal point`, such as [";", windows-1252, decimal comma]."""
     drop_unanswered: Flag = False
     """true: rows without an answer are left out. false: they are an error."""
 
@@ -166,6 +167,11 @@ class DatasetText(StrictEntry):
         return self
 
     @property
+    def table_parts(self) -> dict[str, str]:
+        """The fields of the core that `table` states."""
+        return dict(map(_table_part, self.table))
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """The words that say where the questions come from; none if they come from another entry."""
         return tuple(word for word in ("name", "file", "hub") if getattr(self, word) is not None)
@@ -177,15 +183,15 @@ class DatasetText(StrictEntry):
             "revision": source == "hub" or (source == "name" and self.path is None),
             "split": source != "file",
             "records": source != "hub",
-            "decimal": source != "name",
             "drop_unanswered": source != "name",
         }
         for word in self.model_fields_set:
-            if word in FILE_FORMAT and source != "file":
-                yield word, f"{word} is for a file of your own"
-            elif not allowed.get(word, True):
+            if not allowed.get(word, True):
                 other = "path" if word == "revision" and source == "name" else source
                 yield word, f"{word} does not go with {other}"
+        for part in self.table_parts:
+            if source == "name" or (part != "decimal" and source != "file"):
+                yield "table", f"the {part} is for a file of your own"
         if self.tolerance is not None and self.metric is not None:
             yield "metric", "tolerance says how numbers are graded"
         if self.ids and self.stratify:

@@ -188,9 +188,6 @@ def choice_of(written: ChooseText) -> Choose:
     return Choose(written.choose, written.source, written.weight or "", written.keep, written.order or "")
 
 
-ItemText: TypeAlias = Annotated[
-    Name | LoopText | CaseText | ChooseText,
-    OneOf("the name of a step"),
-]
+ItemText: TypeAlias = Annotated[Name | LoopText | CaseText | ChooseText, OneOf("the name of a step")]
 LoopText.model_rebuild()
 CaseText.model_rebuild()

@@ -171,10 +171,7 @@ class StepText(StrictEntry):
         tuple[_Source, ...], BeforeValidator(listed, json_schema_input_type=_Source | tuple[_Source, ...])
     ] = ()
     """Entries of knowledge whose passages the step may use, as the variable `pool`."""
-    each: Annotated[
-        Each | Setting | EdgeForm,
-        OneOf(),
-    ] = "speaker"
+    each: Annotated[Each | Setting | EdgeForm, OneOf()] = "speaker"
     """What gets a separate call, such as each speaker, or each pair of heard agents."""
     tools: Annotated[
         Name

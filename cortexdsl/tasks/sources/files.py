@@ -35,7 +35,7 @@ def check_encoding(name: str) -> None:
         is_text = False
     if not is_text:
         raise DataError(
-            f"unknown encoding {name!r}\n    such as utf-8, windows-1252, utf-16 or iso-8859-1", word="encoding"
+            f"unknown encoding {name!r}\n    such as utf-8, windows-1252, utf-16 or iso-8859-1", word="table"
         )
 
 
@@ -61,11 +61,11 @@ def read_text(path: Path, encoding: str | None = None) -> str:
             raise DataError(
                 f"{path}: it begins with the mark of {_SHOWN[marked]}, and the encoding is said to be {encoding}\n"
                 "    remove the encoding",
-                word="encoding",
+                word="table",
             )
     elif marked is None and _looks_like_utf_16(content):
         order = "le" if content[1:2] == b"\0" else "be"
-        raise DataError(f"{path}: it looks like UTF-16 without a byte order mark\n    write encoding: utf-16-{order}")
+        raise DataError(f"{path}: it looks like UTF-16 without a byte order mark\n    write table: utf-16-{order}")
     try:
         return content.decode(marked or encoding or "utf-8")
     except UnicodeDecodeError as error:
@@ -76,11 +76,11 @@ def read_text(path: Path, encoding: str | None = None) -> str:
             if encoding
             else (
                 "save it as UTF-8 (Excel: `CSV UTF-8`), or name its encoding: Excel's plain CSV is often "
-                "encoding: windows-1252"
+                "table: windows-1252"
             )
         )
         raise DataError(
-            f"{path}:{line}: byte 0x{content[error.start]:02x} is not {said}\n    {remedy}", word="encoding"
+            f"{path}:{line}: byte 0x{content[error.start]:02x} is not {said}\n    {remedy}", word="table"
         ) from None
 
 
@@ -122,7 +122,7 @@ def csv_delimiter(path: Path, text: str, delimiter: str | None = None) -> str:
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise DataError(
-            f'a delimiter is one character, and {delimiter!r} is not\n    write ",", ";" or "\\t"', word="delimiter"
+            f'a delimiter is one character, and {delimiter!r} is not\n    write ",", ";" or "\\t"', word="table"
         )
     if delimiter:
         return delimiter
@@ -169,7 +169,7 @@ def csv_rows(
                 f"{path}:{reader.line_num + first_line}: {counted(len(cells), 'cell')} "
                 f"where {len(header)} {'is' if len(header) == 1 else 'are'} expected "
                 f"(divided by {delimiter!r})\n    put a cell that holds {delimiter!r} or a quotation mark in quotes; "
-                f"if something else divides the cells, name it: delimiter: {_other(delimiter)!r}"
+                f"if something else divides the cells, name it: table: {_other(delimiter)!r}"
             )
         row = {name: cell for name, cell in zip(header, cells, strict=True) if name}
         if not any(cell.strip() for cell in cells):
@@ -192,8 +192,8 @@ def _found_out(path: Path, text: str) -> str:
     if len(fits) > 1:
         raise DataError(
             f"{path}: its cells could be divided by {' or by '.join(map(repr, fits))}\n"
-            f"    say which it is, such as delimiter: {fits[-1]!r}",
-            word="delimiter",
+            f"    say which it is, such as table: {fits[-1]!r}",
+            word="table",
         )
     # If none fits, a row is wrong: report it for the delimiter that divides the header most.
     return fits[0] if fits else max(DELIMITERS, key=lambda delimiter: most[delimiter])
@@ -281,7 +281,7 @@ def delimiter_of(path: Path, delimiter: str | None = None, encoding: str | None 
     """
     if path.suffix.lower() not in CSV or not path.is_file():
         if delimiter is not None:
-            raise DataError(f"{path}: a delimiter is for CSV files\n    remove it", word="delimiter")
+            raise DataError(f"{path}: a delimiter is for CSV files\n    remove it", word="table")
         return None
     try:
         return csv_delimiter(path, read_text(path, encoding), delimiter)

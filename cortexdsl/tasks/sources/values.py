@@ -309,14 +309,14 @@ def decimal_mark(answers: Sequence[tuple[str, str]], *, has_semicolons: bool) ->
         raise DataError(
             f"{one}: {comma!r} has a decimal comma, and {other}: {point!r} a decimal point\n"
             "    write all numbers alike, with a decimal point",
-            word="decimal",
+            word="table",
         )
     if either and has_semicolons and not commas and not points:
         place, text = either[0]
         raise DataError(
             f"{place}: {text!r} could be {canonical_number(text)} or {canonical_number(text, ',')}\n"
-            f'    write decimal: "," if the comma is the decimal mark, or decimal: "."',
-            word="decimal",
+            f"    write table: decimal comma, or table: decimal point",
+            word="table",
         )
     return "," if commas else "."
 
