@@ -42,6 +42,7 @@ from cortexdsl.plan.job_files import (
     kept_tables,
     look_inputs,
     pool_inputs,
+    round_parts,
     table_parts,
     tournament_tables,
     trained_models,
@@ -283,7 +284,11 @@ def force_outdated(experiment):
         filter(is_unknown, [plan.layout.plan, *looks, *table_parts(plan, "scores")])
     )
     if ERRORS_AGAIN:
-        again.update(plan.layout.debates(*job) for job in failed_jobs(plan))
+        failed = failed_jobs(plan)
+        again.update(plan.layout.debates(*job) for job in failed)
+        again.update(
+            plan.layout.requests(1, *part) for part in round_parts(plan) if failed
+        )
         again.update(plan.layout.judgements(*cell) for cell in failed_judgements(plan))
         again.update(plan.layout.ballots(*place) for place in failed_ballots(plan))
     workflow.dag.forcefiles.update(again)

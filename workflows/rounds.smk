@@ -4,7 +4,7 @@
 
 from cortexdsl.plan.forecast.rounds import rounds_of
 from cortexdsl.plan.job_digests import rounds_digest
-from cortexdsl.plan.job_files import answered_logs, round_inputs, round_parts
+from cortexdsl.plan.job_files import answered_logs, round_inputs
 
 
 # The number of files depends on the spec, so that each experiment has rules of its own.

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -65,30 +65,30 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the rounds of a spec with the engine's orders, and the debates; returns the plan."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*orders: str, text: str | None = None, first: int = 1) -> Plan:
+    def run(*orders: str, text: str | None = None, more: Sequence[str] = ()) -> Plan:
         Path("orders").write_text("".join(f"{order}\n" for order in orders), encoding="utf-8")
         spec = write_spec(text or with_engine())
         plan = trusted(spec, monkeypatch)
         call("plan", spec, "--declare")
-        for number in range(first, rounds_of(plan) + 1):
-            ask(spec, plan, number)
-        finish(spec, plan)
+        for number in range(1, rounds_of(plan) + 1):
+            ask(spec, plan, number, more)
+        finish(spec, plan, more)
         return plan
 
     return run
 
 
-def ask(spec: str, plan: Plan, number: int) -> None:
-    """Run the jobs of one round."""
-    call("advance", spec, "--round", str(number))
+def ask(spec: str, plan: Plan, number: int, more: Sequence[str]) -> None:
+    """Run the jobs of one round; `more` are options of advances."""
+    call("advance", spec, "--round", str(number), *more)
     for engine, part in round_parts(plan):
         requests, replies = plan.layout.requests(number, engine, part), plan.layout.replies(number, engine, part)
         call("answer", spec, "--engine", engine, "--requests", requests, "--out", replies)
 
 
-def finish(spec: str, plan: Plan) -> None:
+def finish(spec: str, plan: Plan, more: Sequence[str]) -> None:
     """Run the jobs after the last round."""
-    call("advance", spec, "--round", str(rounds_of(plan) + 1), "--last")
+    call("advance", spec, "--round", str(rounds_of(plan) + 1), "--last", *more)
     for dataset, shards in plan.shards.items():
         for cell in plan.cells:
             for shard in shards:
@@ -233,6 +233,9 @@ def test_a_prompt_that_is_too_long_is_data_at_once(run: Run) -> None:
     )  # fmt: skip
     assert "maximum context length is 8 tokens" in line["error"]
     assert max(Counter(asked()).values()) == 1
+    run(more=["--errors-again"])
+    assert [key for key, times in Counter(asked()).items() if times > 1] == [line["key"]]
+    assert all(b"maximum context" not in text for text in records(plan).values())
 
 
 @pytest.mark.parametrize(
