@@ -17,6 +17,7 @@ from cortexdsl.core import (
     Call,
     Debate,
     Decide,
+    Image,
     Limits,
     Message,
     Method,
@@ -32,7 +33,9 @@ from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import BudgetError, ModelError
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.client import Client, open_client
+from cortexdsl.models.transports.caching import shared_beginning, with_cache_marks
 from cortexdsl.models.transports.registry import has_functions
+from cortexdsl.models.transports.request_parts import messages_of
 from cortexdsl.models.transports.tool import TOOL, ToolTransport
 from tests.models.kit import Time
 
@@ -310,6 +313,41 @@ def test_tools_and_requests_count_in_limits(tmp_path: Path) -> None:
     assert asyncio.run(scene(3)) == 3
     with pytest.raises(BudgetError):
         asyncio.run(scene(2))
+
+
+def talk(**entry: Any) -> Call:
+    """Return a call after a use of a tool, with an image and a shared beginning."""
+    function = {"id": "c", "type": "function", "function": {"name": "sums", "arguments": "{}"}}
+    messages: tuple[Message, ...] = (
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "A question. Answer it."},
+        {"role": "assistant", "content": "", "tool_calls": [function]},
+        {"role": "tool", "tool_call_id": "c", "content": "17 \ud800"},
+    )
+    image = Image("0a", "image/png", "data:image/png;base64,AAAA")
+    return Call(Model("m", **{"model": "anthropic/claude-x", **entry}), messages, 1, (image,), shared=12)
+
+
+def test_images_stay_with_the_prompt_and_texts_are_sendable() -> None:
+    system, prompt, assistant, tool = messages_of(talk())
+    assert [part["type"] for part in prompt["content"]] == ["image_url", "text"]
+    assert (system["content"], tool["content"]) == ("Be brief.", "17 \ufffd")
+    assert assistant["tool_calls"][0]["function"]["name"] == "sums"
+
+
+def test_a_model_without_a_system_role_has_it_in_the_prompt_and_results_stay_apart() -> None:
+    prompt, assistant, tool = messages_of(talk(refused=("system",)))
+    assert prompt["content"][-1]["text"] == "Be brief.\n\nA question. Answer it."
+    assert (assistant["role"], tool["role"], tool["tool_call_id"]) == ("assistant", "tool", "c")
+
+
+def test_the_mark_of_a_cache_stands_behind_the_question() -> None:
+    call = talk(cache="5min")
+    marked = with_cache_marks(messages_of(call), call)
+    assert [part.get("text") for part in marked[1]["content"]] == [None, "A question. ", "Answer it."]
+    assert "cache_control" in marked[1]["content"][1]
+    assert marked[3]["content"] == "17 \ufffd"
+    assert shared_beginning(call) == "Be brief.A question. "
 
 
 @pytest.mark.parametrize(
