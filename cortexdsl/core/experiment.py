@@ -153,25 +153,24 @@ class KnowledgeSource:
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """Rule for interim tests of claims, which stop an experiment once all are decided.
+    """Stop the run when every claim is decided. Claims are tested after each batch of questions.
+
+    Numbers of questions are those of the largest dataset, and the same fraction of smaller datasets.
 
     Attributes
     ----------
-    fewest : int
-        Questions of the largest dataset before the first test, and the same fraction of smaller datasets.
-    batch : int
-        Questions of the largest dataset between two tests, and the same fraction of smaller datasets.
     alpha : float
         The probability of an error in any verdict, over all tests together.
-    rule : str
-        `together`: all cells continue until every claim is decided. `racing`: a cell stops when the claims that
-        name it are decided.
     """
 
-    fewest: int
-    batch: int
-    alpha: float
-    rule: Literal["together", "racing"] = "together"
+    fewest: int = word(50, key="min_questions", ge=1)
+    """The number of questions before the first test."""
+    batch: int = word(50, ge=1)
+    """The number of questions between two tests."""
+    alpha: float = 0.05
+    rule: Literal["together", "racing"] = word("together")
+    """together: all cells stop when all claims are decided. racing: each cell stops when the claims that name it are
+    decided."""
 
 
 def proportional_questions(questions: int, size: int, largest: int) -> int:

@@ -26,7 +26,6 @@ from cortexdsl.core import Cell, Family, Model, StoppingRule
 from cortexdsl.core.metrics import BIASES, ERROR_METRICS, GRADED_METRICS, PAIR_METRICS, TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
-from cortexdsl.language.grammar.core_words import core_value
 from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.spec import Spec
 from cortexdsl.numbers import counted
@@ -339,14 +338,13 @@ def resolve_stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | No
             what = f"stopping needs questions without clusters, and those of {label} {shared}"
             raise SpecError([spec.problem(("stopping",), what, "remove stopping")])
     questions = max(len(task.questions) for task in tasks.values())
-    if text.min_questions >= questions:
+    if text.fewest >= questions:
         what = (
             f"stopping cannot stop anything: there {'is' if questions == 1 else 'are'} "
             f"{counted(questions, 'question')}, and the first look comes after"
         )
-        is_written = "min_questions" in text.model_fields_set
+        is_written = spec.node.find(("stopping", "min_questions")) is not None
         remedy = f"fewer than {questions}" if is_written else f"write min_questions: below {questions}"
         route: Route = ("stopping", "min_questions") if is_written else ("stopping",)
-        raise SpecError([spec.problem(route, f"{what} {text.min_questions}", f"{remedy}, or remove stopping")])
-    words = {"fewest": text.min_questions, "alpha": spec.text.analysis.alpha}
-    return core_value(StoppingRule, text, translated=("min_questions",), **words)
+        raise SpecError([spec.problem(route, f"{what} {text.fewest}", f"{remedy}, or remove stopping")])
+    return replace(text, alpha=spec.text.analysis.alpha)

@@ -57,7 +57,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "analysis": KeyPage(
         "Keys of analysis and planning",
         "What is tested, how sure you can be, and when a run may stop.",
-        ("AnalysisText", "FamilyText", "ExpectedText", "StoppingText"),
+        ("AnalysisText", "FamilyText", "ExpectedText", "StoppingRuleText"),
     ),
     "protocol": KeyPage(
         "Keys of a protocol",

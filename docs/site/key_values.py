@@ -254,7 +254,7 @@ PAGES: Mapping[str, str] = {
     "RateText": "spending.md#how-fast-rates",
     "ServerText": "servers.md",
     "StepText": "language/protocol.md#a-step",
-    "StoppingText": "language.md#stopping",
+    "StoppingRuleText": "language.md#stopping",
     "ToolText": "tools.md",
     "TrainText": "training.md",
     "protocol": "language/protocol.md",

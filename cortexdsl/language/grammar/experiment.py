@@ -9,8 +9,9 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema, TaggedUnionSchema
 
-from cortexdsl.core import Correction, Limits
+from cortexdsl.core import Correction, Limits, StoppingRule
 from cortexdsl.language.grammar.addresses import Address
+from cortexdsl.language.grammar.core_words import FromCore
 from cortexdsl.language.grammar.counterfactuals import WithoutText
 from cortexdsl.language.grammar.entries import (
     Flag,
@@ -91,18 +92,6 @@ class AnalysisText(StrictEntry):
     """The entry of models that grades answers for the metric `judged`."""
     tournament: Annotated[tuple[Name, ...], Field(min_length=1)] = ()
     """Entries of models that compare the answers of each two cells, in both orders, so that cells are ranked."""
-
-
-class StoppingText(StrictEntry):
-    """Stop the run when every claim is decided. Claims are tested after each batch of questions."""
-
-    rule: Literal["together", "racing"] = "together"
-    """together: all cells stop when all claims are decided. racing: each cell stops when the claims that name it are
-    decided."""
-    batch: Annotated[Whole, Field(ge=1)] = 50
-    """The number of questions between two tests."""
-    min_questions: Annotated[Whole, Field(ge=1)] = 50
-    """The number of questions before the first test."""
 
 
 class ExpectedText(StrictEntry):
@@ -219,7 +208,7 @@ class SpecText(StrictEntry):
     """Programs that answer the calls of models in files."""
     expected: ExpectedText | None = None
     """What you expect of the results, for estimates of power and cost."""
-    stopping: StoppingText | None = None
+    stopping: Annotated[StoppingRule, FromCore()] | None = None
     """Stop the run when the claims are decided."""
     shard_size: Annotated[Literal["auto"] | Annotated[Whole, Field(ge=1)], OneOf()] = "auto"
     """The number of questions per job. auto: the first run chooses it."""

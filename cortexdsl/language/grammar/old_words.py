@@ -48,7 +48,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "validation": "validation: {} beside questions",
         "dataset": "name: {}",
     },
-    "StoppingText": {"alpha": "analysis: {alpha: {}}", "fewest": "min_questions: {}"},
+    "StoppingRuleText": {"alpha": "analysis: {alpha: {}}", "fewest": "min_questions: {}"},
     "ProtocolText": {
         "debaters": "voters: {}",
         "fallback": "tie: {}",
