@@ -18,6 +18,7 @@ from cortexdsl.jobs.arguments import plan_of_job
 from cortexdsl.plan.compiler import sound_experiments
 from cortexdsl.plan.layout import PARTS, TABLES, TOURNAMENT_TABLES, Layout
 from cortexdsl.plan.layout import selected_experiments
+from cortexdsl.plan.forecast.rounds import rounds_of
 from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.job_digests import (
     debate_digest,
@@ -25,6 +26,7 @@ from cortexdsl.plan.job_digests import (
     judge_digest,
     look_digest,
     pool_digest,
+    rounds_digest,
     score_digest,
     whatif_digest,
 )
@@ -34,6 +36,7 @@ from cortexdsl.plan.job_files import (
     all_pools,
     all_trajectories,
     answer_files,
+    answered_logs,
     debate_files,
     debate_inputs,
     fit_files,
@@ -42,6 +45,7 @@ from cortexdsl.plan.job_files import (
     kept_tables,
     look_inputs,
     pool_inputs,
+    round_inputs,
     round_parts,
     table_parts,
     tournament_tables,
@@ -334,3 +338,39 @@ CONNECTIONS = max(
     (plan_of(name).limits.connections for name in EXPERIMENTS), default=16
 )
 workflow.resource_settings.resources.setdefault("connections", CONNECTIONS)
+
+
+# What the rules of rounds of files have in common.
+def rules_of(experiment):
+    """Return what the rules of an experiment are made from: its plan, its rounds, and a name that is valid in rules."""
+    plan = plan_of(experiment)
+    return SimpleNamespace(
+        plan=plan,
+        rounds=rounds_of(plan),
+        only=re.escape(experiment),
+        name=re.sub(r"\W+", "_", experiment),
+    )
+
+
+def to_advance(wildcards):
+    """Return the inputs of the advance to a round."""
+    force_outdated(wildcards.experiment)
+    return round_inputs(plan_of(wildcards.experiment), int(wildcards.round))
+
+
+def rounds_param(wildcards):
+    """Return the digest of what the requests depend on."""
+    return rounds_digest(plan_of(wildcards.experiment))
+
+
+def command(wildcards):
+    """Return the command of an engine: its replies are asked for again if it is edited."""
+    return plan_of(wildcards.experiment).engines[wildcards.engine].command
+
+
+ADVANCE, FINISH = (
+    "cortexdsl advance {params.spec:q} --experiment {wildcards.experiment:q} --round {params.round}"
+    " --digest {params.digest} --connections {resources.connections}"
+    f"{' --errors-again' if ERRORS_AGAIN else ''}{last} > {{log:q}} 2>&1"
+    for last in ("", " --last")
+)

@@ -2,45 +2,7 @@
 # file of them, and so on. The last advance writes the call logs, by which the debate jobs replay their debates. Each
 # rule names all files that it needs: no job of these reads what another one is writing.
 
-from cortexdsl.plan.forecast.rounds import rounds_of
-from cortexdsl.plan.job_digests import rounds_digest
-from cortexdsl.plan.job_files import answered_logs, round_inputs
-
-
 # The number of files depends on the spec, so that each experiment has rules of its own.
-def rules_of(experiment):
-    """Return what the rules of an experiment are made from: its plan, its rounds, and a name that is valid in rules."""
-    plan = plan_of(experiment)
-    return SimpleNamespace(
-        plan=plan,
-        rounds=rounds_of(plan),
-        only=re.escape(experiment),
-        name=re.sub(r"\W+", "_", experiment),
-    )
-
-
-def to_advance(wildcards):
-    """Return the inputs of the advance to a round."""
-    force_outdated(wildcards.experiment)
-    return round_inputs(plan_of(wildcards.experiment), int(wildcards.round))
-
-
-def rounds_param(wildcards):
-    """Return the digest of what the requests depend on."""
-    return rounds_digest(plan_of(wildcards.experiment))
-
-
-def command(wildcards):
-    """Return the command of an engine: its replies are asked for again if it is edited."""
-    return plan_of(wildcards.experiment).engines[wildcards.engine].command
-
-
-ADVANCE = (
-    "cortexdsl advance {params.spec:q} --experiment {wildcards.experiment:q} --round {params.round}"
-    " --digest {params.digest} --connections {resources.connections}"
-    + (" --errors-again" if ERRORS_AGAIN else "")
-)
-
 for files in [
     rules_of(experiment) for experiment in EXPERIMENTS if plan_of(experiment).engines
 ]:
@@ -71,7 +33,7 @@ for files in [
             digest=rounds_param,
             round=lambda wildcards: wildcards.round,
         shell:
-            ADVANCE + " > {log:q} 2>&1"
+            ADVANCE
 
     for engine, facts in files.plan.engines.items():
 
@@ -131,4 +93,4 @@ for files in [
             digest=rounds_param,
             round=files.rounds + 1,
         shell:
-            ADVANCE + " --last > {log:q} 2>&1"
+            FINISH
