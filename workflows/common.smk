@@ -24,6 +24,7 @@ from cortexdsl.plan.job_digests import (
     debate_digest,
     ballots_digest,
     judge_digest,
+    label_digest,
     look_digest,
     pool_digest,
     rounds_digest,
@@ -33,6 +34,7 @@ from cortexdsl.plan.job_digests import (
 from cortexdsl.plan.job_files import (
     all_ballots,
     all_judgements,
+    all_labels,
     all_pools,
     all_trajectories,
     answer_files,
@@ -43,6 +45,7 @@ from cortexdsl.plan.job_files import (
     fit_inputs,
     judgement_files,
     kept_tables,
+    label_files,
     look_inputs,
     pool_inputs,
     round_inputs,

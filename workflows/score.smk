@@ -11,6 +11,9 @@ rule score:
         lambda wildcards: judgement_files(
             plan_of(wildcards.experiment), wildcards.dataset, wildcards.cell
         ),
+        lambda wildcards: label_files(
+            plan_of(wildcards.experiment), wildcards.dataset, wildcards.cell
+        ),
     output:
         [
             Layout("results/{experiment}").part(table, "{dataset}", "{cell}")

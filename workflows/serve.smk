@@ -38,7 +38,7 @@ def begin(needed, experiments):
     asking = {
         job.wildcards.experiment
         for job in needed
-        if job.rule.name in ("debate", "judge", "look", "pool")
+        if job.rule.name in ("debate", "judge", "label", "look", "pool")
     }
     # Without a name and without a target, every spec in specs/ runs.
     if config.get("spec") is None and not set(workflow.dag_settings.targets) - {"all"}:

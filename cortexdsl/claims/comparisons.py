@@ -32,6 +32,7 @@ from cortexdsl.claims.values import (
     meant_by,
     range_of,
 )
+from cortexdsl.core.metrics import find_metric
 from cortexdsl.errors import nearest
 
 _NUMBER = r"(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*%?"
@@ -238,7 +239,7 @@ def read_comparison(text: str, body: str, dataset: str | None, where: str) -> Co
     first = next(iter(whole.means))
     for other in whole.means:
         if not alike(first.metric, other.metric) or first.per != other.per:
-            unknown = next((one.metric for one in (first, other) if one.metric not in CLAIMED_METRICS), None)
+            unknown = next((one.metric for one in (first, other) if find_metric(one.metric) is None), None)
             if unknown:
                 fail(where, text, f"there is no metric {unknown}", nearest(unknown, CLAIMED_METRICS, say="metrics"))
             what = f"compares {_measure(first)} with {_measure(other)}"

@@ -32,6 +32,7 @@ from cortexdsl.claims.values import (
     parts_of,
     range_of,
 )
+from cortexdsl.core.metrics import find_metric
 from cortexdsl.errors import Problem, SpecError, nearest
 
 _DIGITS = 12
@@ -172,7 +173,7 @@ def check_claim(claim: Claim, where: str) -> None:
     SpecError
     """
     for metric in claim.metrics:
-        if metric not in CLAIMED_METRICS:
+        if find_metric(metric) is None:
             what = f"the claim {claim.text!r}: there is no metric {metric}"
             raise SpecError([Problem(where, what, nearest(metric, CLAIMED_METRICS, say="metrics"))])
     for part in parts_of(claim):

@@ -59,6 +59,7 @@ from cortexdsl.claims.values import (
     fail,
     one_line,
 )
+from cortexdsl.core.metrics import find_metric
 from cortexdsl.errors import Problem, SpecError
 
 _BEST = re.compile(
@@ -234,7 +235,7 @@ def _front(text: str, clause: re.Match[str], where: str) -> Front:
 
 def _without_direction(text: str, metric: str, remedy: str, where: str) -> NoReturn:
     """Refuse a claim that needs the better direction of a metric without one."""
-    if metric in CLAIMED_METRICS:
+    if find_metric(metric) is not None:
         fail(where, text, f"neither direction of {metric} is a merit", remedy)
     near = get_close_matches(metric, CLAIMED_METRICS, 1)
     nearest = f"did you mean {near[0]}? " if near else ""

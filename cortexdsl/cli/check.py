@@ -21,6 +21,7 @@ from cortexdsl.plan.compiler import Compilation, compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.validation import validate
 from cortexdsl.plan.forecast.warnings import (
+    labels_of_own_turns,
     models_of,
     partial_judges,
     prompts_too_long,
@@ -95,7 +96,14 @@ def _warnings(plan: Plan) -> list[Problem]:
         )
         elsewhere = "" if unset.is_needed else ", unless the key is in a file or comes from this machine"
         problems.append(Problem(plan.spec_path, what, f"before the run: export {unset.variable}=...{elsewhere}"))
-    for warn in (unasked_caches, _programs, _unmeasurable, _without_numbers, steps_that_show_nothing):
+    for warn in (
+        unasked_caches,
+        labels_of_own_turns,
+        _programs,
+        _unmeasurable,
+        _without_numbers,
+        steps_that_show_nothing,
+    ):
         problems += warn(plan)
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"

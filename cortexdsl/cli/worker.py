@@ -15,7 +15,7 @@ from importlib import import_module
 
 from cortexdsl.cli.verbs import failure, parse, run
 from cortexdsl.errors import CortexError
-from cortexdsl.jobs import ballots, debate, judge, pool
+from cortexdsl.jobs import ballots, debate, judge, label, pool
 from cortexdsl.jobs.arguments import results_of_job
 from cortexdsl.models.known_models import known_model
 from cortexdsl.models.shared_state import SharedState
@@ -35,7 +35,13 @@ LATER = (
     "cortexdsl.report.build",
 )
 """Modules that the jobs after the debates import, in the order in which a run needs them."""
-WAITING = {"debate": debate.attend, "judge": judge.attend, "ballots": ballots.attend, "pool": pool.attend}
+WAITING = {
+    "debate": debate.attend,
+    "judge": judge.attend,
+    "label": label.attend,
+    "ballots": ballots.attend,
+    "pool": pool.attend,
+}
 """Verbs whose jobs may wait for model servers in the event loop of the job server."""
 LITELLM = "litellm"
 

@@ -48,11 +48,13 @@ from cortexdsl.core.debates import (
 )
 from cortexdsl.core.experiment import (
     FALSE_DISCOVERY,
+    YES_OR_NO,
     Cell,
     Correction,
     Family,
     GrowthStep,
     KnowledgeSource,
+    Label,
     Limits,
     Match,
     StoppingRule,

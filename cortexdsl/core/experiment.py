@@ -110,6 +110,38 @@ class Family:
     correction: Correction = "holm"
 
 
+YES_OR_NO = ("yes", "no")
+"""The values of a label that a turn has or does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label of the turns of finished debates.
+
+    Attributes
+    ----------
+    name : str
+    where : str
+        The turns that the label is about, an expression of names of turns; without a prompt, those that have it.
+    prompt : str
+        The template that asks the judge about such a turn; empty if the rule alone decides.
+    values : tuple of str
+        What a turn may be labelled.
+    """
+
+    name: str
+    where: str = "1"
+    prompt: str = ""
+    values: tuple[str, ...] = YES_OR_NO
+
+    @property
+    def counted(self) -> dict[str, str]:
+        """What metrics count: the name after `debates_with_` and `turns_with_`, and the value that it counts."""
+        if self.values == YES_OR_NO:
+            return {self.name: self.values[0]}
+        return {f"{self.name}_{value}": value for value in self.values}
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import inf
 from typing import Literal, TypeAlias
 
 Unit: TypeAlias = Literal["share", "ratio", "count", "tokens", "operations", "dollars", "seconds"]
 Better: TypeAlias = Literal["higher", "lower", "neither"]
 MetricLevel: TypeAlias = Literal["round", "agent"]
-Group: TypeAlias = Literal["", "compute", "depth", "log", "course", "samples", "confidence", "pairs", "tools", "errors"]
+Group: TypeAlias = Literal[
+    "", "compute", "depth", "log", "course", "samples", "confidence", "pairs", "tools", "errors", "labels"
+]
 Statistic: TypeAlias = Literal["", "ece", "auroc", "aurac", "risk", "kappa", "alpha"]
 
 
@@ -191,3 +194,20 @@ def of_pairs() -> Iterator[Metric]:
         "length_bias", "length_bias", "ratio", "neither", "share of verdicts for the longer reply minus the share of"
         " human labels for it", values=(-1.0, 1.0), noun="length bias", group="pairs",
     )  # fmt: skip
+
+
+OF_DEBATES, OF_TURNS = "debates_with_", "turns_with_"
+"""The beginnings of the two metrics of a label; the name of the label follows."""
+
+
+@cache
+def of_label(name: str) -> Metric | None:
+    """Return the metric of a label of turns by its name, such as `turns_with_repetition`; None for other names."""
+    for start, what in ((OF_DEBATES, "debates with a turn"), (OF_TURNS, "turns of a debate")):
+        if label := name.removeprefix(start) if name.startswith(start) else "":
+            words = label.replace("_", " ")
+            return Metric(
+                name, name, "share", "neither", f"{what} labelled {label}", binary=start == OF_DEBATES,
+                noun=f"share of {what} labelled {words}", kind=start, group="labels",
+            )  # fmt: skip
+    return None

@@ -18,6 +18,7 @@ from cortexdsl.core.metric_types import (
     MetricLevel,
     of_debate_confidence,
     of_errors,
+    of_label,
     of_pairs,
     of_samples,
 )
@@ -285,8 +286,8 @@ _BY_NAME: Mapping[str, Metric] = MappingProxyType(
 
 
 def find_metric(name: str) -> Metric | None:
-    """Return a metric by its name or one of its aliases; None if there is none."""
-    return _BY_NAME.get(name)
+    """Return a metric by its name or one of its aliases, or the metric of a label of turns; None if there is none."""
+    return _BY_NAME.get(name) or of_label(name)
 
 
 def grouped(names: Iterable[str]) -> tuple[Metric, ...]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from cortexdsl.core import Reads
 
-ExpressionPlace: TypeAlias = Literal["weight", "choice", "condition", "vote", "turn"]
+ExpressionPlace: TypeAlias = Literal["weight", "choice", "condition", "vote", "turn", "label"]
 """Purpose of an expression: the weight of an edge, a choice among agents, a condition of a loop, the weight of a vote,
-or a condition on the turns that reach a prompt."""
+a condition on the turns that reach a prompt, or a rule that labels turns of finished debates."""
 
 OF_AGENT: Mapping[str, str] = {
     "credibility": "1 / the loss that a scaling law predicts for its model",
@@ -70,6 +70,18 @@ OF_TURN: Mapping[str, str] = {
     "round": "its round",
 }
 
+OF_LABEL: Mapping[str, str] = {
+    "changed": "whether its answer differs from its speaker's answer before",
+    "heard": "the share of the turns of others shown to its speaker that give its answer; 0 if none were shown",
+    "new": "whether no earlier turn gives its answer",
+    "right": "whether its answer is right",
+    "similarity": "the largest similarity of its words to an earlier turn of its speaker; 0 if there is none",
+    "novelty": "the share of its words and numbers that neither the turns shown to its speaker nor its speaker's "
+    "earlier turns contain",
+    "confidence": "its recalibrated confidence, 0 if it stated none",
+    "round": "its round",
+}
+
 OF_STEPS: Mapping[str, Reads] = {
     "chosen": "choice", "mean_score": "review", "score": "review", "approved": "verdict",
 }  # fmt: skip
@@ -94,6 +106,7 @@ _EARLIER = FROM_ANSWERS | OF_STEPS.keys()
 HAVE_EARLIER: Mapping[ExpressionPlace, frozenset[str]] = {
     "weight": _EARLIER | {"weight"}, "choice": _EARLIER, "condition": _EARLIER,
     "vote": frozenset({ANSWER, "confidence"}), "turn": frozenset(),
+    "label": frozenset({"right", "confidence"}),
 }  # fmt: skip
 """The names that have an earlier value, by place. The weight of an edge is a name only there: `before(weight)`."""
 
@@ -104,6 +117,7 @@ NAMES: Mapping[ExpressionPlace, tuple[str, ...]] = {
     "choice": (*OF_AGENT, *OF_PAIR, *OF_DEBATE),
     "condition": (*OF_AGENT, *OF_PAIR, *OF_DEBATE),
     "turn": tuple(OF_TURN),
+    "label": tuple(OF_LABEL),
     "vote": tuple(
         dict.fromkeys((*OF_ANSWER, *(name for name in OF_AGENT if name not in _OF_EDGES_SO_FAR), "n_agents"))
     ),
@@ -113,7 +127,8 @@ there."""
 
 SHARES = frozenset({
     "reliability", "confidence", "mean_score", "support", "stability", "chosen", "similarity", "intimacy",
-    "differs", "score", "belief", "agreement", "consensus", "approved", "last", "abandoned",
+    "differs", "score", "belief", "agreement", "consensus", "approved", "last", "abandoned", "changed", "heard", "new",
+    "right", "novelty",
 })  # fmt: skip
 """The names whose values may be exactly 0 (also if nothing was stated or readable) and exactly 1."""
 
@@ -134,7 +149,7 @@ def sample_values(place: ExpressionPlace, value: float) -> Mapping[str, Any]:
     def around(*shape: int) -> Any:
         return value * (1 + 0.1 * rng.random(shape))
 
-    if place in ("vote", "turn"):
+    if place in ("vote", "turn", "label"):
         return {name: around(_AGENTS) for name in NAMES[place]}
     column = (1, _AGENTS) if place == "choice" else (_AGENTS, 1)
     shapes = dict.fromkeys(OF_AGENT, column) | dict.fromkeys((*OF_PAIR, "weight"), (_AGENTS, _AGENTS))

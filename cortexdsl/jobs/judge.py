@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.core import Ask, Model
+from cortexdsl.core import Call, Model, Reply
 from cortexdsl.engine.concurrency import gather_or_cancel
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
@@ -27,8 +27,7 @@ from cortexdsl.plan.parts import Judging
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_all
-from cortexdsl.tasks.judging import Answered, Judgement, Rendering, judge_call, judgement_lines, read_judgement
-from cortexdsl.tasks.task import Task
+from cortexdsl.tasks.judging import Judgement, judge_call, judgement_lines, read_judgement
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,57 +87,59 @@ async def judge_records(
         As the client does; offline also if a call is in no log.
     """
     judging, task = _judging(plan, dataset), plan.task(dataset)
-    debates = [record.debate for record in records]
+    questions, debates = {question.id: question for question in task.questions}, [record.debate for record in records]
     answers = [(debate.question_id, debate.answer) for debate in debates if debate.answer is not None]
-    file = Path(plan.layout.judge_calls(dataset), f"{log}.jsonl")
+    unique, render = list(dict.fromkeys(answers)), plan.templates.render
+    calls = [
+        judge_call(judging.model, questions[question_id], task.gold(question_id), answer, render, seed=plan.seed)
+        for question_id, answer in unique
+    ]
     job = JobInfo(f"{dataset}~{log}~judge", dataset, slug, digest=judge_digest(plan, dataset, slug))
-    async with options.open(plan, file, job) as client:
-        connections = options.limits.connections
-        judgements = await judge_answers(
-            answers, task, judging.model, client, plan.templates.render, seed=plan.seed, connections=connections
-        )
-        client.check_failures()
-        await client.sync()
+    file = Path(plan.layout.judge_calls(dataset), f"{log}.jsonl")
+    replies, counts = await ask_judge(plan, judging.model, calls, file, job, options)
+    judgements = [
+        Judgement(*answered, read_judgement(reply.text), reply.key)
+        for answered, reply in zip(unique, replies, strict=True)
+    ]
     write_lines(out, judgement_lines(judgements))
     if not options.offline:
-        record_files(plan.layout, [out, file])
-    return judgements, client.counts
+        record_files(plan.layout, [out])
+    return judgements, counts
 
 
-async def judge_answers(
-    answers: Iterable[Answered], task: Task, judge: Model, ask: Ask, render: Rendering, *, seed: int, connections: int
-) -> list[Judgement]:
-    """Have answers judged, each different one once; the judge is told the golds, and no agent reads its replies.
+async def ask_judge(
+    plan: Plan, judge: Model, calls: Sequence[Call], file: Path, job: JobInfo, options: ClientOptions
+) -> tuple[Sequence[Reply], CallCounts]:
+    """Send calls to the judge, which is told the golds, and log them where no debate reads them.
 
     Parameters
     ----------
-    answers : iterable of (question id, answer)
-    task : Task
+    plan : Plan
     judge : Model
-    ask : callable
-        Sends a call, and logs it in the judge's own call log.
-    render : callable
-    seed : int
-        Of the experiment.
-    connections : int
-        Answers judged at once.
+    calls : sequence of Call
+    file : Path
+        The call log to write; replies in any log of its folder are not asked for again.
+    job : JobInfo
+    options : ClientOptions
 
-    Returns
-    -------
-    list of Judgement
-        In order of appearance; `is_right` is None if the reply failed or cannot be read.
+    Raises
+    ------
+    ModelError, BudgetError
+        As the client does; offline also if a call is in no log.
     """
-    questions = {question.id: question for question in task.questions}
-    unique = list(dict.fromkeys(answers))
-    gate = asyncio.Semaphore(max(1, len(unique) if judge.is_batched else connections))
+    gate = asyncio.Semaphore(max(1, len(calls) if judge.is_batched else options.limits.connections))
+    async with options.open(plan, file, job) as client:
 
-    async def one(question_id: str, answer: str) -> Judgement:
-        async with gate:
-            call = judge_call(judge, questions[question_id], task.gold(question_id), answer, render, seed=seed)
-            reply = await ask(call)
-        return Judgement(question_id, answer, read_judgement(reply.text), reply.key)
+        async def ask(call: Call) -> Reply:
+            async with gate:
+                return await client(call)
 
-    return await gather_or_cancel([one(*answered) for answered in unique])
+        replies = await gather_or_cancel([ask(call) for call in calls])
+        client.check_failures()
+        await client.sync()
+    if not options.offline:
+        record_files(plan.layout, [file])
+    return replies, client.counts
 
 
 def _judging(plan: Plan, dataset: str) -> Judging:

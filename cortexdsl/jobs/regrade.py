@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     for dataset, slug in counting(cells, "reading cells again"):
         turns, others = _read_again(plan, dataset, slug)
         answers, decisions = answers + turns, decisions + others
-        if plan.is_judged(dataset) and others:
-            waiting += 1  # new answers need the judge, and no model is called here
+        if (plan.is_judged(dataset) and others) or (plan.labelling is not None and (turns or others)):
+            waiting += 1  # new answers need the judge and new labels, and no model is called here
         else:
             score_cell(plan, dataset, slug)
     record_files(plan.layout, join(plan))
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         f"{counted(answers, 'answer')} and {counted(decisions, 'decision')} changed; scores are written again\n"
         + (
             f"{counted(waiting, 'cell')} with new answers "
-            f"{'is' if waiting == 1 else 'are'} scored after the judge has judged these\n"
+            f"{'is' if waiting == 1 else 'are'} scored after these are judged and labelled\n"
             if waiting
             else ""
         )

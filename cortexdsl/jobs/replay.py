@@ -15,8 +15,10 @@ from cortexdsl.jobs.arguments import ClientOptions, add_spec, plan_of_results
 from cortexdsl.jobs.ballots import vote
 from cortexdsl.jobs.debate import run_shard
 from cortexdsl.jobs.judge import judge_cell
+from cortexdsl.jobs.label import label_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.job_files import label_files
 from cortexdsl.plan.persistence.store import batches_of
 
 Job: TypeAlias = Callable[[Path, ClientOptions], Coroutine[Any, Any, object]]
@@ -48,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _jobs(plan: Plan) -> Iterator[tuple[Job, Path]]:
-    """Yield a function that makes each record again, and the path of the record: debates, then judgements."""
+    """Yield a function that makes each file again, and its path: debates, then judgements and labels."""
     pairs = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
     for dataset, cell in pairs:
         batches = batches_of(plan, cell)
@@ -60,6 +62,8 @@ def _jobs(plan: Plan) -> Iterator[tuple[Job, Path]]:
     for dataset, cell in pairs:
         if plan.is_judged(dataset):
             yield partial(judge_cell, plan, dataset, cell), Path(plan.layout.judgements(dataset, cell))
+        for labels in label_files(plan, dataset, cell):
+            yield partial(label_cell, plan, dataset, cell), Path(labels)
     for dataset in plan.tasks:
         for judge in plan.tournament.judges if plan.tournament else ():
             yield partial(vote, plan, dataset, judge.name), Path(plan.layout.ballots(dataset, judge.name))

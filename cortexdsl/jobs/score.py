@@ -18,6 +18,7 @@ from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.readings import reread_debate, with_own_answers
 from cortexdsl.jobs.arguments import add_shared, add_spec, plan_of_job
 from cortexdsl.jobs.costs import debate_costs
+from cortexdsl.metrics.labels import label_columns, read_labels
 from cortexdsl.metrics.pairs import pair_columns
 from cortexdsl.metrics.registry import MEASURES, READINGS, asked_measures
 from cortexdsl.metrics.replies import count_other_language
@@ -66,6 +67,10 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     judgements = Path(plan.layout.judgements(dataset, slug))
     judged = {JUDGED: Judgements(judgements)} if plan.is_judged(dataset) else {}
     rows = cell_scores(plan, dataset, slug, records, grade, judged)
+    if plan.labelling is not None:
+        labelled = read_labels(Path(plan.layout.part("labels", dataset, slug)))
+        for row, more in zip(rows, label_columns(records, labelled, plan.labelling.labels), strict=True):
+            row.update(more)
     if plan.is_racing:  # questions that the cell was never asked are not missing
         planned = len(plan.question_ids(batches_of(plan, slug))[dataset])
         rows = [{**row, ASKED_COLUMN: planned} for row in rows]

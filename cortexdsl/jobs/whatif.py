@@ -17,7 +17,7 @@ import pandas as pd
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.values import range_of
 from cortexdsl.core import Ablation
-from cortexdsl.core.metrics import grouped
+from cortexdsl.core.metrics import find_metric
 from cortexdsl.engine.ablation import without_agents
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_results
@@ -216,9 +216,8 @@ async def _judge(plan: Plan, whatifs: Sequence[Whatif], options: ClientOptions) 
 
 def _metrics(plan: Plan) -> list[str]:
     """Return the metrics of the spec that counterfactuals have: one reading, and no columns of a group."""
-    further = {metric.name for metric in grouped(plan.metrics)}
     named = [metric for metric in plan.metrics if not metric.startswith(("strict_", "lenient_"))]
-    return [metric for metric in named if metric not in further] or ["accuracy"]
+    return [name for name in named if not ((metric := find_metric(name)) and metric.group)] or ["accuracy"]
 
 
 def _effects(plan: Plan, whatifs: Sequence[Whatif]) -> pd.DataFrame:

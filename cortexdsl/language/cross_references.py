@@ -10,9 +10,11 @@ from typing import get_args
 from cortexdsl.claims.meaning import impossible_value
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import CLAIMED_METRICS, KNOWN_METRICS
+from cortexdsl.core.metric_types import OF_DEBATES, OF_TURNS, of_label
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.addresses import holds_secret
 from cortexdsl.language.grammar.experiment import CellsWord, SpecText
+from cortexdsl.language.grammar.labels import BUILT_IN, as_label
 from cortexdsl.language.grammar.methods import parse_budget
 from cortexdsl.language.grammar.questions import DatasetText
 from cortexdsl.language.grammar.reserved import reserved
@@ -38,6 +40,7 @@ def cross_check(root: Node, text: SpecText) -> Iterator[PlacedProblem]:
     yield from _agents(spec)
     yield from _methods(spec)
     yield from _grid(spec)
+    yield from _labels(spec)
     yield from _analysis(spec)
     yield from _expected(spec)
     yield from _stopping(spec)
@@ -192,9 +195,50 @@ def _grid(spec: _References) -> Iterator[PlacedProblem]:
         yield from spec.unknown(("grid", method), "method", method, spec.text.methods, key=True)
 
 
+def _labels(spec: _References) -> Iterator[PlacedProblem]:
+    """Yield labels that are not built in, need a judge that is not named, or share a metric with another label."""
+    metrics: dict[str, str] = {}
+    for name, text in spec.text.labels.items():
+        route: Route = ("labels", name)
+        if text == "built-in" and name not in BUILT_IN:
+            remedy = nearest(name, BUILT_IN, say="built-in labels")
+            yield spec.problem(route, f"no built-in label is called {name}", f"{remedy}; or write a rule, or a prompt")
+            continue
+        label = as_label(name, text)
+        if label.prompt and spec.text.analysis.judge is None:
+            what = f"a model labels turns with {name}, and the spec names no judge"
+            yield spec.problem(route, what, "write analysis: {judge: NAME}")
+        for metric in label.counted:
+            if (other := metrics.setdefault(metric, name)) != name:
+                what = f"the metric turns_with_{metric} would be of {other} and of {name}"
+                yield spec.problem(route, what, "rename one of the labels", key=True)
+
+
+def _unlabelled(spec: _References, route: Route, metrics: Iterable[str]) -> Iterator[PlacedProblem]:
+    """Yield metrics of labels that the spec does not have."""
+    known = [
+        f"{start}{name}"
+        for label, text in spec.text.labels.items()
+        if text != "built-in" or label in BUILT_IN
+        for start in (OF_TURNS, OF_DEBATES)
+        for name in as_label(label, text).counted
+    ]
+    for metric in metrics:
+        if of_label(metric) is not None and metric not in known:
+            what = f"no label of the spec has the metric {metric}"
+            remedy = nearest(metric, known, say="metrics of labels")
+            built_in = metric.removeprefix(OF_TURNS).removeprefix(OF_DEBATES)
+            written = "built-in" if built_in in BUILT_IN else "RULE"
+            yield spec.problem(route, what, remedy or f"write labels: {{{built_in}: {written}}}")
+
+
 def _analysis(spec: _References) -> Iterator[PlacedProblem]:
     for i, metric in enumerate(spec.text.analysis.metrics):
-        yield from spec.unknown(("analysis", "metrics", i), "metric", metric, KNOWN_METRICS)
+        if of_label(metric) is None:
+            yield from spec.unknown(("analysis", "metrics", i), "metric", metric, KNOWN_METRICS)
+        yield from _unlabelled(spec, ("analysis", "metrics", i), [metric])
+    for i, claim in enumerate(spec.text.hypotheses):
+        yield from _unlabelled(spec, ("hypotheses", i), _metrics_of(claim))
     for name, family in spec.text.analysis.families.items():
         route: Route = ("analysis", "families", name)
         compared = [] if isinstance(family.compare, str) else list(enumerate(family.compare))
@@ -228,6 +272,13 @@ def _expected(spec: _References) -> Iterator[PlacedProblem]:
         unknown = [metric for metric in name.split(" per ") if metric not in CLAIMED_METRICS]
         if name not in claims and unknown:
             yield from spec.unknown(("expected", "spread", key), "claim or metric", unknown[0], known, key=True)
+
+
+def _metrics_of(claim: str) -> tuple[str, ...]:
+    try:
+        return parse_claim(claim).metrics
+    except SpecError:  # reported where claims are parsed
+        return ()
 
 
 def _unexpectable(claim: str | None, value: float) -> str:

@@ -153,7 +153,7 @@ def _worded(kind: str, name: str, parts: Route, value: Any, context: Mapping[str
         word, bound = _BOUNDS[kind]
         return f"{subject} is {shown(value)}", f"it must be {word} {context[bound]:,}"
     if kind in ("too_short", "string_too_short"):
-        return f"{subject} is empty", f"at least {context.get('min_length', 1)} needed"
+        return f"{subject} is {'too short' if value else 'empty'}", f"at least {context.get('min_length', 1)} needed"
     if kind in ("too_long", "string_too_long"):
         return f"{subject} is too long", f"at most {context['max_length']:,} allowed"
     if kind in _WANTED:

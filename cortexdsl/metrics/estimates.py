@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from cortexdsl.core import Bools, Floats
-from cortexdsl.core.metric_types import Metric
+from cortexdsl.core.metric_types import Metric, of_label
 from cortexdsl.core.metrics import METRICS
 from cortexdsl.errors import InputError
 from cortexdsl.metrics.rows import MetricRow, RoundRow
@@ -225,7 +225,9 @@ def metrics_table(
     if ALL in scores.datasets:
         raise InputError(f"{scores.source}: a dataset cannot be called {ALL!r}: that is the mean over datasets")
     chosen = [_with_columns(name, scores) for name in metrics] or [
-        metric for metric in METRICS.values() if _has(metric, scores)
+        metric
+        for metric in (*METRICS.values(), *filter(None, map(of_label, scores.frame.columns)))
+        if _has(metric, scores)
     ]
     rows = [row for metric in chosen for row in _rows(scores, metric, seed, level)]
     frame = pd.DataFrame(rows, columns=columns_of(MetricRow))

@@ -143,6 +143,22 @@ class TokenRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelRow:
+    """A row of labels.csv: one label of one turn, empty if the judge's reply could not be read."""
+
+    dataset: str
+    cell: str
+    replicate: int
+    question_id: str
+    turn: int
+    round: int
+    speaker: str
+    label: str
+    value: str | None
+    call: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TournamentRow:
     """A row of tournament.csv: the strength of a cell by the ballots of a judge, or of `all`."""
 

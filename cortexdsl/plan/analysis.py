@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,16 +23,19 @@ from cortexdsl.claims.values import (
     parts_of,
     range_of,
 )
-from cortexdsl.core import Cell, Family, Model, StoppingRule
+from cortexdsl.core import Cell, Family, Label, Model, Question, StoppingRule
+from cortexdsl.core.metric_types import of_label
 from cortexdsl.core.metrics import BIASES, ERROR_METRICS, GRADED_METRICS, PAIR_METRICS, TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
+from cortexdsl.language.grammar.labels import as_label
 from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.spec import Spec
 from cortexdsl.numbers import counted
-from cortexdsl.plan.parts import JUDGED, Judging, Tournament
+from cortexdsl.plan.parts import JUDGED, Judging, Labelling, Tournament
 from cortexdsl.tasks.balloting import PROMPT as BALLOT
 from cortexdsl.tasks.judging import PROMPT, can_be_judged, text_scores
+from cortexdsl.tasks.labelling import label_call
 from cortexdsl.tasks.reading.kinds import OPEN
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
@@ -201,7 +205,7 @@ def judge_model(spec: Spec) -> Model | None:
         Judgements are needed, and the spec names no judge.
     """
     routes = [route for metric, route, _ in _metrics_of_kinds(spec) if metric == JUDGED]
-    if not routes:
+    if not routes and not any(label.prompt for label in labels_of(spec)):
         return None
     if spec.text.analysis.judge is None:
         what = "answers are to be judged, and the spec names no judge"
@@ -243,13 +247,46 @@ def resolve_judging(spec: Spec, tasks: Mapping[str, Task], templates: Templates)
     problems = list(_missing_scores(spec, tasks))
     if problems:
         raise SpecError(problems)
-    judge = judge_model(spec)
-    if judge is None:
-        return None
     datasets = dict.fromkeys(
         label for metric, _, labels in _metrics_of_kinds(spec) if metric == JUDGED for label in labels
     )
+    if not datasets or (judge := judge_model(spec)) is None:
+        return None
     return Judging(judge, tuple(label for label in tasks if label in datasets), templates.digest(PROMPT))
+
+
+def labels_of(spec: Spec) -> tuple[Label, ...]:
+    """Return the labels of a spec."""
+    return tuple(as_label(name, text) for name, text in spec.text.labels.items())
+
+
+def label_problems(spec: Spec, templates: Templates) -> Iterator[Problem]:
+    """Yield labels whose prompt does not render, or does not ask for the line that is read."""
+    said = {"speaker": "ann", "text": "Text.", "answer": "1"}
+    for label in labels_of(spec):
+        if not label.prompt:
+            continue
+        route: Route = ("labels", label.name, "prompt")
+        question = Question("1", "Question?")
+        variables = {"question": question, "golds": ("1",), "turn": said, "heard": [said], "earlier": [said]}
+        try:
+            asked = label_call(label, next(iter(spec.models.values())), variables, templates.render, seed=0)
+        except SpecError as error:
+            for problem in error.problems:
+                at = spec.where(route) if problem.where == label.prompt else problem.where
+                yield replace(problem, where=at)
+            continue
+        if not re.search(r"\blabel\b[^\n]{0,4}:", asked.messages[-1]["content"], re.IGNORECASE):
+            what = f"{templates.path(label.prompt)} does not ask for a label"
+            yield spec.problem(route, what, 'end the template with {% include "labels/end.j2" %}')
+
+
+def resolve_labelling(spec: Spec, templates: Templates) -> Labelling | None:
+    """Return the labels of turns, and the judge that is asked about them; None if there are none."""
+    labels = labels_of(spec)
+    prompts = [label.prompt for label in labels if label.prompt]
+    judge = judge_model(spec) if prompts else None
+    return Labelling(labels, judge, tuple(map(templates.digest, prompts))) if labels else None
 
 
 def _metrics_of_kinds(spec: Spec) -> Iterator[tuple[str, Route, tuple[str, ...]]]:
@@ -320,7 +357,8 @@ def resolve_stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | No
     if text is None:
         return None
     for i, claim in enumerate(spec.hypotheses):
-        why = "claims are looked at before a judge is asked" if JUDGED in claim.metrics else why_not_early(claim)
+        is_late = any(metric == JUDGED or of_label(metric) for metric in claim.metrics)
+        why = "claims are looked at before answers are judged and turns labelled" if is_late else why_not_early(claim)
         if why:
             what = f"the claim {claim.text!r} cannot be looked at early, as stopping does: {why}"
             raise SpecError([spec.problem(("hypotheses", i), what, "claim something else, or remove stopping")])

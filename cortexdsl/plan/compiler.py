@@ -16,9 +16,11 @@ from cortexdsl.language.spec import Spec, load_spec
 from cortexdsl.language.template_problems import template_problems
 from cortexdsl.plan.analysis import (
     judges_of,
+    label_problems,
     metrics_of,
     resolve_families,
     resolve_judging,
+    resolve_labelling,
     resolve_stopping,
     resolve_tournament,
     unanswerable_claims,
@@ -156,6 +158,7 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
     problems += more
     whatifs, more = resolve_whatifs(spec, cells)
     problems += more
+    problems += label_problems(spec, templates)
     problems += missing_modules(spec)
     problems += _endless_rounds(spec, cells)
     problems += _problems_of(lambda: check_providers(spec))
@@ -267,6 +270,7 @@ def _plan(
             dict.fromkeys(cell.debate.similarity for cell in cells),
             templates,
         ),
+        labelling=resolve_labelling(spec, templates),
         facts=dataset_facts(tasks),
         spec_files=tuple(map(str, spec.files)),
         engines=_engines(spec, cells),

@@ -30,6 +30,7 @@ from cortexdsl.core import (
     GrowthStep,
     Keep,
     KnowledgeSource,
+    Label,
     Limits,
     Match,
     Measure,
@@ -59,7 +60,7 @@ from cortexdsl.engine.methods import (
 from cortexdsl.expressions.evaluation import parse
 from cortexdsl.expressions.spellings import as_recorded
 from cortexdsl.plan.models import tool_sources
-from cortexdsl.plan.parts import Judging, Tournament, Whatif
+from cortexdsl.plan.parts import Judging, Labelling, Tournament, Whatif
 from cortexdsl.plan.shards import Shard
 
 
@@ -112,6 +113,8 @@ COVERED: Mapping[type, Coverage] = {
     Judging: Coverage("Judging", "model datasets prompt_digest"),
     Tournament: Coverage("Tournament", "judges prompt_digest"),
     Keep: Coverage("Keep", "rule number"),
+    Label: Coverage("Label", "name where prompt values"),
+    Labelling: Coverage("Labelling", "labels judge prompt_digests"),
     Limits: Coverage("Limits", "calls tokens dollars seconds connections failed wait"),
     Match: Coverage("Match", "unit cell", later="grow values"),
     Measure: Coverage("Measure", "source samples verifier prompt"),

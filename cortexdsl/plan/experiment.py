@@ -29,7 +29,7 @@ from cortexdsl.models.known_models import parameters_per_token
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tool_sources
-from cortexdsl.plan.parts import DatasetFacts, Judging, Learned, Permission, Tournament, Whatif
+from cortexdsl.plan.parts import DatasetFacts, Judging, Labelling, Learned, Permission, Tournament, Whatif
 from cortexdsl.plan.record import PlannedCells
 from cortexdsl.plan.shards import Shard, find, first_questions
 from cortexdsl.plan.training import Training
@@ -88,6 +88,8 @@ class Plan(PlannedCells):
         Functions that are fitted on debates about other questions.
     permissions : tuple of Permission
         What it does beyond asking models of known providers.
+    labelling : Labelling or None
+        The labels of turns, if the spec has some.
     facts : mapping of dataset label to DatasetFacts
         Of the questions as they were compiled: a job that loads the plan declares them without reading the data.
     spec_files : tuple of str
@@ -119,6 +121,7 @@ class Plan(PlannedCells):
     trainings: tuple[Training, ...] = ()
     learned: tuple[Learned, ...] = ()
     permissions: tuple[Permission, ...] = ()
+    labelling: Labelling | None = None
     facts: Mapping[str, DatasetFacts] = field(default_factory=dict)
     spec_files: tuple[str, ...] = ()
     engines: Mapping[str, Engine] = field(default_factory=dict)
@@ -230,8 +233,9 @@ class Plan(PlannedCells):
 
     @property
     def judges(self) -> list[Model]:
-        """The models that judge answers or compare them."""
+        """The models that judge answers, label turns, or compare answers."""
         graders = [] if self.judging is None else [self.judging.model]
+        graders += [] if self.labelling is None or self.labelling.judge is None else [self.labelling.judge]
         return [*graders, *(self.tournament.judges if self.tournament else ())]
 
     def tournament_judge(self, name: str) -> Model:
@@ -263,7 +267,7 @@ class Plan(PlannedCells):
         words = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, self.reply_tokens
         phases = [phase.trained_digest for training in self.trainings for phase in training.phases]
         more = *self.stopping_rules, *([phases] if phases else []), *([self.fit_digests] if self.learned else [])
-        more = *more, *([self.tournament] if self.tournament else [])
+        more = *more, *([self.labelling] if self.labelling else []), *([self.tournament] if self.tournament else [])
         return digest(self.seed, self.replicates, cells, self.question_digests, words, self.judging, *more)
 
     @cached_property

@@ -43,7 +43,8 @@ def score_digest(plan: Plan, dataset: str, cell: str) -> str:
     own, shards = plan.cell(cell), [shard.label for shard in plan.shards[dataset]]
     asked = grouped(plan.named_metrics)
     sizes = [plan.call_sizes(own)] if any(metric.group in ("compute", "log") for metric in asked) else []
-    more = [[metric.column for metric in asked], *sizes] if asked else []
+    more: list[object] = [[metric.column for metric in asked], *sizes] if asked else []
+    more += [plan.labelling.labels] if plan.labelling is not None else []
     scored = own.name, own.method, shards, plan.is_judged(dataset)
     return digest(plan.task(dataset).digest, *scored, _COLUMNS, _SCORING, *more)
 
@@ -52,6 +53,12 @@ def judge_digest(plan: Plan, dataset: str, cell: str) -> str:
     """Return the digest of what one cell's judgements depend on, apart from the records."""
     shards = [shard.label for shard in plan.shards[dataset]]
     return digest(plan.judging, plan.seed, plan.task(dataset).digest, plan.cell(cell).name, shards)
+
+
+def label_digest(plan: Plan, dataset: str, cell: str) -> str:
+    """Return the digest of what the labels of one cell's turns depend on, apart from the records."""
+    shards = [shard.label for shard in plan.shards[dataset]]
+    return digest(plan.labelling, plan.seed, plan.task(dataset).digest, plan.cell(cell).name, shards)
 
 
 def ballots_digest(plan: Plan, dataset: str, judge: str) -> str:

@@ -136,6 +136,16 @@ def all_judgements(plan: Plan) -> list[str]:
     return [path for pair in pairs for path in judgement_files(plan, *pair)]
 
 
+def label_files(plan: Plan, dataset: str, cell: str) -> list[str]:
+    """The labels of one cell's turns on one dataset; empty if nothing is labelled."""
+    return [plan.layout.part("labels", dataset, cell)] if plan.labelling is not None else []
+
+
+def all_labels(plan: Plan) -> list[str]:
+    """Every file of labels of one cell's turns."""
+    return [path for dataset in plan.tasks for cell in plan.cells for path in label_files(plan, dataset, cell.slug)]
+
+
 def all_ballots(plan: Plan) -> list[str]:
     """Every file of ballots."""
     judges = plan.tournament.judges if plan.tournament else ()

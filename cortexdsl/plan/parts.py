@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cortexdsl.core import Ablation, Model
+from cortexdsl.core import Ablation, Label, Model
 from cortexdsl.plan.shards import Shard
 from cortexdsl.tasks.task import Task
 
@@ -48,6 +48,29 @@ class Judging:
     model: Model
     datasets: tuple[str, ...]
     prompt_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """The labels of an experiment's turns.
+
+    Attributes
+    ----------
+    labels : tuple of Label
+    judge : Model or None
+        The model that is asked about the labels with a prompt; None if there are none.
+    prompt_digests : tuple of str
+        Of the templates of these labels.
+    """
+
+    labels: tuple[Label, ...]
+    judge: Model | None
+    prompt_digests: tuple[str, ...]
+
+    @property
+    def judged(self) -> tuple[Label, ...]:
+        """The labels that the judge is asked about."""
+        return tuple(label for label in self.labels if label.prompt)
 
 
 @dataclass(frozen=True, slots=True)

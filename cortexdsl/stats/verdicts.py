@@ -20,7 +20,6 @@ from cortexdsl.claims.meaning import check_ranges
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import (
     EVERY,
-    KNOWN_METRICS,
     NONE,
     All,
     Claim,
@@ -31,6 +30,7 @@ from cortexdsl.claims.values import (
     range_of,
 )
 from cortexdsl.core import Floats
+from cortexdsl.core.metrics import find_metric
 from cortexdsl.errors import DataError
 from cortexdsl.stats.findings import (
     ClaimSetting,
@@ -165,7 +165,7 @@ def _check_scale(table: ScoreTable, claim: Claim) -> None:
     """Refuse a claim that no outcome could decide, if the metrics of the table have their declared range."""
     for part in parts_of(claim):
         for one in part.quantities if isinstance(part, Comparison) else ():
-            known = one.metric in KNOWN_METRICS and not lies_in_answers(table, one)
+            known = find_metric(one.metric) is not None and not lies_in_answers(table, one)
             if known and (which := table.metric(one.metric)).per is None:
                 low, high = range_of(one.metric)
                 values = table.column(which.column)

@@ -57,7 +57,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "analysis": KeyPage(
         "Keys of analysis and planning",
         "What is tested, how sure you can be, and when a run may stop.",
-        ("AnalysisText", "FamilyText", "ExpectedText", "StoppingRuleText"),
+        ("AnalysisText", "FamilyText", "LabelForm", "ExpectedText", "StoppingRuleText"),
     ),
     "protocol": KeyPage(
         "Keys of a protocol",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markdown_tables import table
 
-from cortexdsl.expressions.names import OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, OF_TURN
+from cortexdsl.expressions.names import OF_AGENT, OF_ANSWER, OF_DEBATE, OF_LABEL, OF_PAIR, OF_TURN
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,13 @@ GROUPS = (
         "These names are for `where` under `shows` and `memory`. Reviews, choices and verdicts count for a turn only "
         "if the agent that gave them was shown the turn.",
         OF_TURN,
+    ),
+    NameGroup(
+        "labelled turns",
+        "These names are for rules and for `where` under [`labels`](../../labels.md). Turns that are spoken at the "
+        "same time are not earlier than each other. `before(right)` and `before(confidence)` are of the speaker's last "
+        "readable answer before, and 0 if there is none.",
+        OF_LABEL,
     ),
 )
 

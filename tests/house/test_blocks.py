@@ -67,6 +67,7 @@ FILES = {
         ),
         TALK,
     ),
+    "prompts/my/move.j2": '{% include "labels/turn.j2" %}\n\n{% include "labels/end.j2" %}\n',
     "specs/facts.jsonl": '{"id": "1", "title": "Sums", "text": "A sum."}\n',
     "specs/passages.jsonl": '{"id": "1", "title": "Sums", "text": "A sum."}\n',
     "specs/exam.csv": "Question,Key,A,B,C,D\n" + "".join(f"What is {k}?,A,{k},2,3,4\n" for k in range(5)),

@@ -17,7 +17,7 @@ import pytest
 from cortexdsl.cli.verbs import JOBS, VERBS
 from cortexdsl.core import Call, FunctionCall, Image, Model, Offer, OfferedTool, Turn, Usage
 from cortexdsl.core.metrics import ALIASES, CALIBRATION, METRICS
-from cortexdsl.expressions.names import OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, OF_TURN
+from cortexdsl.expressions.names import OF_AGENT, OF_ANSWER, OF_DEBATE, OF_LABEL, OF_PAIR, OF_TURN
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.models.call_log.records import call_record
@@ -176,6 +176,7 @@ def test_the_page_of_names_has_every_name_of_expressions(site: dict[str, ModuleT
     page = site["name_pages"].name_page()
     for of, names in {
         "agents": OF_AGENT, "pairs": OF_PAIR, "the debate": OF_DEBATE, "answers": OF_ANSWER, "turns": OF_TURN,
+        "labelled turns": OF_LABEL,
     }.items():  # fmt: skip
         section = page.split(f"## Names of {of}\n")[1].split("\n## ")[0]
         assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(names)

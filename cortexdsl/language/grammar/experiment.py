@@ -26,6 +26,7 @@ from cortexdsl.language.grammar.entries import (
     Whole,
     invalid,
 )
+from cortexdsl.language.grammar.labels import LabelText
 from cortexdsl.language.grammar.learned import LearnedText
 from cortexdsl.language.grammar.methods import GridText, MethodText
 from cortexdsl.language.grammar.protocol import ProtocolText
@@ -187,6 +188,9 @@ class SpecText(StrictEntry):
     """Metrics, comparisons, and how p-values are corrected."""
     hypotheses: tuple[Text, ...] = ()
     """Claims to test, such as accuracy(a) > accuracy(b)."""
+    labels: dict[Variable, LabelText] = Field(default_factory=dict)
+    """Labels of the turns of finished debates, by name: built-in, a rule such as `changed and not heard`, or a prompt
+    for the judge of analysis."""
     whatif: dict[Text, WithoutText] = Field(default_factory=dict)
     """By cell, what is left out of its finished debates, to see what changes: agent=NAME leaves out this agent, and the
     word agent alone each agent in turn. edge, round and step work alike."""

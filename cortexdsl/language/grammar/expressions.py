@@ -37,6 +37,7 @@ PLACES: Mapping[ExpressionPlace, str] = {
     "condition": "a condition of the debate",
     "vote": "a vote",
     "turn": "a condition on turns",
+    "label": "a rule that labels turns",
 }
 """What messages call the places of expressions."""
 _SLIPS: Mapping[str, str] = {
@@ -67,7 +68,7 @@ def slip(text: str) -> str:
 def _wrong_side(side: str, part: str, shape: tuple[int, ...], place: ExpressionPlace) -> tuple[str, str] | None:
     """Return why one side of an edge has no meaning at a place, and the remedy; None if it has one."""
     inside = part[len(side) + 1 : -1]
-    if place in ("vote", "turn"):
+    if place in ("vote", "turn", "label"):
         own = "answers, each by its own author" if place == "vote" else "one turn"
         return f"{part} has no meaning in {PLACES[place]}: it is of {own}", f"write {inside}"
     if side == "theirs" or not shape:
@@ -162,4 +163,5 @@ def _check_ends(parsed: ParsedExpression, sample: Mapping[str, Any]) -> None:
 Weight: TypeAlias = Annotated[Text, AfterValidator(expression("weight"))]
 ChoiceWeight: TypeAlias = Annotated[Text, AfterValidator(expression("choice"))]
 TurnCondition: TypeAlias = Annotated[Text, AfterValidator(expression("turn"))]
+LabelRule: TypeAlias = Annotated[Text, AfterValidator(expression("label"))]
 Ballot: TypeAlias = Annotated[Text, AfterValidator(expression("vote"))]

@@ -16,18 +16,20 @@ from typing import Literal
 from cortexdsl.core import Message
 
 Wanted = Literal[
-    "answer", "review", "verdict", "summary", "selection", "similarity", "judgement", "choice", "comment", "belief"
-]
+    "answer", "review", "verdict", "summary", "selection", "similarity", "judgement", "choice", "comment", "belief",
+    "label",
+]  # fmt: skip
 
 _HEADER = re.compile(r"^\[([^\]\n]{1,80})\]$", re.MULTILINE)
 _QUESTION = re.compile(r"^Question:[^\S\n]*", re.MULTILINE)
 _ANSWER = re.compile(r"^[^\w\n]{0,4}Answer\W{0,4}:[^\S\n]*([^\s<\[{.…][^\n]*)", re.MULTILINE | re.IGNORECASE)
 _SHOULD_BE = re.compile(r"result should be ([^\n]+?)\.(?:\s|$)")
 _WANTED = re.compile(
-    r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice|Belief)\W{0,3}:", re.IGNORECASE
+    r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice|Belief|Label)\W{0,3}:",
+    re.IGNORECASE,
 )
 _ASKED = re.compile(
-    r"\b(?:Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice|Belief)\W{0,3}:[^\S\n]*[`*]{0,2}"
+    r"\b(?:Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice|Belief|Label)\W{0,3}:[^\S\n]*[`*]{0,2}"
     r"(?:<[^>\n]+>|agree\W+or\b)",
     re.IGNORECASE,
 )
@@ -39,6 +41,8 @@ _TRUST = re.compile(r"(?:trust|confidence) (\d+(?:\.\d+)?)")
 _SUPPORT = re.compile(r"\((\d{1,3}) agents?\)")
 _REFERENCES = re.compile(r"^Reference answers[^\n]*:\n((?:- [^\n]*(?:\n|\Z))+)", re.MULTILINE)
 _TO_JUDGE = re.compile(r"^Answer to be judged:\n(.*?)(?=\n\nRules:\n|\Z)", re.MULTILINE | re.DOTALL)
+_TO_LABEL = re.compile(r"^Turn to be labelled:\n(.*?)(?=\n\nRules:\n|\Z)", re.MULTILINE | re.DOTALL)
+_VALUES = re.compile(r"\bLabel:\s*<([^>\n]+)>")
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
 _NUMBERED = re.compile(r"(?:Agent|Turn) (\d+)")
 _CHOOSE = re.compile(r"\bChoice\W{0,3}:\s*<[^>\n\d]*(\d{1,3})|\bchoose the best (\d{1,3})\b", re.IGNORECASE)
@@ -80,6 +84,10 @@ class Prompt:
         Answers that are right by definition, for a judge.
     to_judge : str
         The answer that is to be judged.
+    labels : tuple of str
+        The labels that a turn may get.
+    has_new_number : bool
+        Whether the turn that is to be labelled has a number that nothing above it has.
     wanted : str
         The kind of reply that is asked for.
     beside : tuple of str
@@ -106,6 +114,8 @@ class Prompt:
     choose: int = 1
     target: str = ""
     beside: tuple[Wanted, ...] = ()
+    labels: tuple[str, ...] = ()
+    has_new_number: bool = False
 
     @property
     def stem(self) -> str:
@@ -157,7 +167,14 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         choose=int(choose[1] or choose[2]) if choose else 1,
         target=as_answer(target[1], options) if target else "",
         beside=tuple(kind for kind in beside if kind != "answer"),
+        labels=tuple(values[-1].split(" or ")) if (values := _VALUES.findall(text)) else (),
+        has_new_number=_has_new_number(text),
     )
+
+
+def _has_new_number(text: str) -> bool:
+    turn = _TO_LABEL.search(text)
+    return turn is not None and bool({*_NUMBER.findall(turn[1])} - {*_NUMBER.findall(text[: turn.start()])})
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -187,7 +204,7 @@ def _wanted(request: str, hears: bool) -> list[Wanted]:
     kinds: tuple[tuple[str, Wanted], ...] = (
         ("verdict", "verdict"), ("selected", "selection"), ("summary", "summary"), ("score", "review"),
         ("similarity", "similarity"), ("judgement", "judgement"), ("choice", "choice"), ("answer", "answer"),
-        ("belief", "belief"),
+        ("belief", "belief"), ("label", "label"),
     )  # fmt: skip
     return [kind for word, kind in kinds if word in words] or ["comment" if hears else "answer"]
 

@@ -352,6 +352,13 @@ def _judgement(prompt: Prompt, mind: SolverAnswer, settings: SolverSettings, rng
     return f"The answer {found}.\nJudgement: {'correct' if is_right else 'incorrect'}"
 
 
+def _label(prompt: Prompt, mind: SolverAnswer, settings: SolverSettings, rng: random.Random) -> str:
+    """Give the first label to a turn with a number that nothing above it has, else the last; now and then mislabel."""
+    has_own = prompt.has_new_number != (rng.random() < 0.1 * (1.0 - settings.skill))
+    why = "has a number of its own" if prompt.has_new_number else "has no number of its own"
+    return f"The turn {why}.\nLabel: {prompt.labels[0 if has_own else -1] if prompt.labels else 'none'}"
+
+
 def _words(text: str) -> str:
     return f" {' '.join(_ANY_WORD.findall(text.lower()))} "
 
@@ -374,6 +381,7 @@ _SPEECHES: Mapping[str, Callable[[Prompt, SolverAnswer, SolverSettings, random.R
     "choice": _choice,
     "belief": _belief,
     "comment": _comment,
+    "label": _label,
 }
 
 
@@ -388,7 +396,7 @@ def malform(text: str, rng: random.Random) -> tuple[str, str]:
         return "As I said above, it follows directly from the steps.", "stop"
     if kind == 3:
         return re.sub(
-            r"(?m)^((?:Answer|Score|Verdict|Selected|Similarity|Judgement|Choice):).*$",
+            r"(?m)^((?:Answer|Score|Verdict|Selected|Similarity|Judgement|Choice|Label):).*$",
             r"\1 it depends on how one reads it",
             text,
         ), "stop"

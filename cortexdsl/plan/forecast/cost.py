@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from math import comb
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import bound_of
@@ -21,6 +21,7 @@ from cortexdsl.errors import DebateError, Problem, SpecError
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.forecast.judges import judge_calls, label_calls, sample_ballots
 from cortexdsl.plan.forecast.matches import made_up_passages, matched_method, passages_for
 from cortexdsl.plan.parts import Whatif
 from cortexdsl.plan.rehearsal.estimate import (
@@ -34,10 +35,7 @@ from cortexdsl.plan.rehearsal.estimate import (
 )
 from cortexdsl.plan.rehearsal.full_length import depends_on_replies
 from cortexdsl.plan.training import Phase, Training, guides_for
-from cortexdsl.tasks.balloting import ballot_calls
-from cortexdsl.tasks.judging import judge_call
 from cortexdsl.tasks.load import load
-from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
 
@@ -48,9 +46,12 @@ SAMPLE = 3  # questions of each dataset: prompts of one dataset differ little in
 MANY_CELLS = 100  # with more cells one question represents all: 496 cells took 11 s of CPU with three
 JUDGE = "(judge)"  # not a valid name of a cell
 TOURNAMENT = "(tournament)"
+LABELS = "(labels)"
 WHAT_IF = "(what if: {})"
 TRAIN = "(train: {})"
 FIT = "(fit: {})"
+RehearsedMethods: TypeAlias = dict[str, tuple[Method, CostEstimate]]
+"""The method of each cell as it was rehearsed, and its cost."""
 
 
 def is_bound(plan: Plan) -> bool:
@@ -65,7 +66,8 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
     -------
     (CostEstimate, mapping of cell name to CostEstimate)
         Of all datasets and replicates together. If answers are judged, the entry after the cells is the judge, `JUDGE`:
-        at most one call for each debate, since equal answers are judged once. Next is `TOURNAMENT`: at most two calls
+        at most one call for each debate, since equal answers are judged once. If the judge labels turns, an
+        entry `LABELS` has at most one call for each turn and label. Next is `TOURNAMENT`: at most two calls
         of each judge for each two debates of a question. Then follow counterfactuals, one entry a cell, and the debates
         that trainings learn from, one entry a training, and those that functions are fitted on.
 
@@ -81,10 +83,16 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
         for name, (_, estimate) in rehearsed.items():
             by_cell[name] += estimate * factor
         if plan.is_judged(label):
-            judge = estimate_of(_judge_calls(plan, task, sample, lengths)) * (factor * len(plan.cells))
+            judge = estimate_of(judge_calls(plan, task, sample, lengths)) * (factor * len(plan.cells))
             by_cell[JUDGE] = by_cell.get(JUDGE, CostEstimate()) + judge
+        if plan.labelling is not None and plan.labelling.judge is not None:
+            methods = [method for method, _ in rehearsed.values()]
+            of_labels = (
+                estimate_of(label_calls(plan, task, sample, methods, lengths, renderer(plan.templates, task))) * factor
+            )
+            by_cell[LABELS] = by_cell.get(LABELS, CostEstimate()) + of_labels
         if plan.tournament:
-            ballots = estimate_of(_ballot_calls(plan, task, sample, lengths)) * (factor * len(_pairs(plan)))
+            ballots = estimate_of(sample_ballots(plan, task, sample, lengths)) * (factor * comb(len(plan.cells), 2))
             by_cell[TOURNAMENT] = by_cell.get(TOURNAMENT, CostEstimate()) + ballots
     for (name, _), estimate in rehearse_whatifs(plan, plan.whatifs).items():
         by_cell[WHAT_IF.format(name)] = by_cell.get(WHAT_IF.format(name), CostEstimate()) + estimate
@@ -270,10 +278,10 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
 
 async def _rehearsed_methods(
     plan: Plan, task: Task, sample: Sequence[Question], seen: dict[str, CallLengths], lengths: Lengths
-) -> dict[str, tuple[Method, CostEstimate]]:
+) -> RehearsedMethods:
     """Return the method of each cell as it was rehearsed, and its cost."""
     render = renderer(plan.templates, task)
-    rehearsed: dict[str, tuple[Method, CostEstimate]] = {}
+    rehearsed: RehearsedMethods = {}
     # A matched budget needs the calls of the cell that it is matched to, which is never matched itself, first.
     for cell in sorted(plan.cells, key=lambda cell: cell.match is not None):
         method = with_pool(cell.debate, passages_for(plan, cell))
@@ -293,46 +301,22 @@ def rehearsed_loads(plan: Plan) -> dict[str, tuple[float, float]]:
     lengths = OwnLengths(plan.reply_tokens)
     for label, task, sample, factor in _samples(plan):
         calls: dict[str, CallLengths] = {}
-        asyncio.run(_rehearsed_methods(plan, task, sample, calls, lengths))
+        rehearsed = asyncio.run(_rehearsed_methods(plan, task, sample, calls, lengths))
         weighted = [(each, factor) for each in calls.values()]
+        methods = [method for method, _ in rehearsed.values()]
+        of_labels = label_calls(plan, task, sample, methods, lengths, renderer(plan.templates, task))
+        weighted += [(each, factor) for each in of_labels]
         if plan.is_judged(label):
-            weighted += [(each, factor * len(plan.cells)) for each in _judge_calls(plan, task, sample, lengths)]
+            weighted += [(each, factor * len(plan.cells)) for each in judge_calls(plan, task, sample, lengths)]
         if plan.tournament:
-            weighted += [(each, factor * len(_pairs(plan))) for each in _ballot_calls(plan, task, sample, lengths)]
+            weighted += [
+                (each, factor * comb(len(plan.cells), 2)) for each in sample_ballots(plan, task, sample, lengths)
+            ]
         for each, weight in weighted:
             requests, tokens = loads.get(each.call.model.name, (0.0, 0.0))
             used = weight * (each.input_tokens + each.output_tokens)
             loads[each.call.model.name] = requests + weight, tokens + used
     return loads
-
-
-def _judge_calls(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> list[CallLengths]:
-    """Return the judge's calls about one answer to each question: the first gold, which is of typical length."""
-    assert plan.judging is not None
-    judge, render = plan.judging.model, plan.templates.render
-    golds = [task.gold(question.id) for question in sample]
-    calls = [
-        judge_call(judge, question, gold, next(iter(gold), ""), render, seed=plan.seed)
-        for question, gold in zip(sample, golds, strict=True)
-    ]
-    return [lengths.of_call(call) for call in calls]
-
-
-def _pairs(plan: Plan) -> list[tuple[Cell, Cell]]:
-    return list(combinations(plan.cells, 2))
-
-
-def _ballot_calls(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> list[CallLengths]:
-    """Return the calls of a tournament's judges about two answers of typical length to each question."""
-    assert plan.tournament is not None
-    render, calls = plan.templates.render, []
-    for question in sample:
-        gold = next(iter(task.gold(question.id)), None)
-        if gold is None or KINDS[task.item(question.id).kind].is_whole:
-            gold = lengths.filler_text(question.id, plan.cells[0].debate.models[0])
-        for judge in plan.tournament.judges:
-            calls += ballot_calls(judge, question, gold, gold, render, seed=plan.seed)
-    return [lengths.of_call(call) for call in calls]
 
 
 def renderer(templates: Templates, task: Task) -> Callable[..., tuple[Message, ...]]:

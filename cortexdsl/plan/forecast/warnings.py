@@ -30,6 +30,18 @@ def unasked_caches(plan: Plan) -> list[Problem]:
     ]
 
 
+def labels_of_own_turns(plan: Plan) -> list[Problem]:
+    """Warn of a judge that labels turns which the same model has spoken."""
+    if plan.labelling is None or (judge := plan.labelling.judge) is None:
+        return []
+    own = [cell.method for cell in plan.cells if any(model.model == judge.model for model in cell.debate.models)]
+    if not own or judge.model.startswith("builtin/"):
+        return []
+    methods = ", ".join(dict.fromkeys(own))
+    what = f"analysis.judge: {judge.name} labels turns of its own model ({judge.model}), in {methods}"
+    return [Problem(plan.spec_path, what, "name another model as the judge, or compare its labels with human ones")]
+
+
 def steps_that_show_nothing(plan: Plan) -> list[Problem]:
     """Warn of steps that are never spoken, that hear nobody as nobody has spoken, and that do not show the question."""
     problems: dict[str, Problem] = {}

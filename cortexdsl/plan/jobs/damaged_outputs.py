@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cortexdsl.errors import CortexError
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_files import fit_files, table_parts, tournament_tables
+from cortexdsl.plan.job_files import all_labels, fit_files, table_parts, tournament_tables
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
@@ -134,7 +134,7 @@ def _all_outputs(plan: Plan) -> Iterator[str]:
     layout = plan.layout
     yield from (output for _, output, _ in job_outputs(plan))
     yield from (path for table in PARTS for path in table_parts(plan, table))
-    yield from map(layout.table, TABLES)
+    yield from (*all_labels(plan), *map(layout.table, (*TABLES, "labels")))
     yield from (layout.look(batch) for batch in range(1, plan.batches + 1))
     yield from (layout.plan, layout.metrics, layout.effects, layout.agreement, layout.report)
     yield from tournament_tables(plan)

@@ -14,8 +14,8 @@ from cortexdsl.errors import RecordError
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.models.transports.registry import runs_here, way_of
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_digests import ballots_digest, debate_digest, judge_digest, pool_digest
-from cortexdsl.plan.job_files import pool_files
+from cortexdsl.plan.job_digests import ballots_digest, debate_digest, judge_digest, label_digest, pool_digest
+from cortexdsl.plan.job_files import label_files, pool_files
 from cortexdsl.plan.record import LaterRecordError, PlanRecord, read_plan
 from cortexdsl.plan.training import slug_of
 from cortexdsl.records import read_debates
@@ -77,6 +77,9 @@ def job_outputs(plan: Plan) -> Iterator[tuple[str, str, Callable[[], str]]]:
             if plan.is_judged(dataset):
                 judgements = layout.judgements(dataset, cell.slug)
                 yield f"{dataset}~{cell.slug}~judge", judgements, partial(judge_digest, plan, dataset, cell.slug)
+            if plan.labelling is not None and plan.labelling.judge is not None:
+                (labels,) = label_files(plan, dataset, cell.slug)
+                yield f"{dataset}~{cell.slug}~label", labels, partial(label_digest, plan, dataset, cell.slug)
         for judge in plan.tournament.judges if plan.tournament else ():
             ballots = layout.ballots(dataset, judge.name)
             yield f"{dataset}~ballots~{judge.name}", ballots, partial(ballots_digest, plan, dataset, judge.name)
@@ -163,7 +166,7 @@ def debates_wait(plan: Plan, cell: str) -> bool:
 
 
 def judge_waits(plan: Plan) -> bool:
-    """Return whether judge jobs only wait."""
+    """Return whether the jobs of judges only wait."""
     return bool(plan.judges) and not any(map(runs_here, plan.judges))
 
 

@@ -38,7 +38,7 @@ _STAGES = {
     "searching": (("pool",), ("pools",)),
     "debating": (("debate", "look"), ("debates", "looks")),
     "judging": (("judge", "agreement", "ballots"), ("judgements", "agreement.csv", "ballots")),
-    "scoring": (("score",), ("parts", *(f"{table}.csv" for table in TABLES))),
+    "scoring": (("label", "labels", "score"), ("parts", *(f"{table}.csv" for table in (*TABLES, "labels")))),
     "testing": (("verdict", "tournament"), ()),
     "testing what-ifs": (("whatif",), ("whatif",)),
     "drawing": (("report",), PAGES),

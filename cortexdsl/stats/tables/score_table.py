@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cortexdsl.claims.values import Quantity, bound_of
 from cortexdsl.core import EMPTY, Bools, Floats
 from cortexdsl.core.columns import column_metric
-from cortexdsl.core.metric_types import Metric
+from cortexdsl.core.metric_types import Metric, of_label
 from cortexdsl.core.metrics import ALIASES, LABELS, METRICS
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.numbers import counted
@@ -278,8 +278,8 @@ def metric_named(name: str, columns: Iterable[str] = ()) -> Metric:
         No metric and no column has that name; says which is nearest.
     """
     name = ALIASES.get(name, name)
-    if name in METRICS:
-        return METRICS[name]
+    if (known := METRICS.get(name) or of_label(name)) is not None:
+        return known
     others = list(columns)
     if name in others:
         return replace(column_metric(name), column=name)

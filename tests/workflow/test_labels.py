@@ -1,0 +1,90 @@
+"""Labels from the debates to the verdict: logged, replayed, counted in the estimate, and made again alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.workflow.bench import AFTER_SCORES, Bench
+
+pytestmark = pytest.mark.workflow
+
+SPEC = """\
+title: Labelled
+seed: 2
+dataset: {name: arithmetic, size: 8}
+models:
+  small: {model: builtin/solver, skill: 0.5}
+  wise: {model: builtin/solver, skill: 1.0, malformed: 0.2}
+agents: [{name: one, model: small}, {name: two, model: small}, {name: three, model: small}]
+methods:
+  vote: {protocol: voting}
+  talk: {protocol: multi-llm, rounds: 1}
+labels:
+  adoption: built-in
+  error_made: built-in
+  own: changed and not heard
+analysis: {judge: wise}
+hypotheses:
+  - turns_with_adoption(talk) > turns_with_adoption(vote)
+  - debates_with_error_made(talk) < 0.5
+"""
+GOLD = "Reference answer:"
+
+
+def test_turns_are_labelled_from_debates_to_verdicts(fresh: Bench) -> None:
+    """Each turn has each label once; the judge's calls are in no log of debates; replay makes the same files."""
+    fresh.write("specs/labelled.yaml", SPEC)
+    run = fresh.snakemake()
+    assert run.status == 0, run.text
+    assert run.finished == {"declare": 1, "debate": 2, "label": 2, "labels": 1, "score": 2, "plan": 1, **AFTER_SCORES}
+    results, rows = fresh.results("labelled"), fresh.rows("labelled", "labels.csv")
+    debates = fresh.debates("labelled")
+    turns = [(one["cell"], one["question_id"], turn["turn"]) for one in debates for turn in one["turns"]]
+    keys = Counter((row["cell"], row["question_id"], int(row["turn"]), row["label"]) for row in rows)
+    assert keys == Counter((*turn, label) for turn in turns for label in ("adoption", "error_made", "own"))
+    assert {row["value"] for row in rows if row["label"] != "error_made"} == {"yes", "no"}
+    assert {row["value"] for row in rows if row["label"] == "error_made"} == {"yes", "no", ""}
+
+    # Scores count them, and claims are decided on the scores.
+    scores = {(row["cell"], row["question_id"]): row for row in fresh.rows("labelled", "scores.csv")}
+    for (cell, question), row in scores.items():
+        mine = [one for one in rows if (one["cell"], one["question_id"]) == (cell, question)]
+        adopted = [one["value"] == "yes" for one in mine if one["label"] == "adoption"]
+        assert float(row["turns_with_adoption"]) == pytest.approx(sum(adopted) / len(adopted))
+        read = [one["value"] == "yes" for one in mine if one["label"] == "error_made" and one["value"]]
+        assert float(row["debates_with_error_made"]) == any(read)
+    claims = [row["claim"] for row in fresh.rows("labelled", "hypotheses.csv")]
+    assert claims[0] == "turns_with_adoption(talk) > turns_with_adoption(vote)"
+
+    calls = results / "judgements" / "arithmetic" / "calls"
+    assert all(GOLD in path.read_text() for path in calls.glob("*.jsonl"))
+    debating = list((results / "calls").rglob("*.jsonl"))
+    assert debating
+    assert not any(GOLD in path.read_text() for path in debating)
+    assert "4 of 4 jobs replayed" in fresh.cortexdsl("replay", "specs/labelled.yaml").text
+    assert fresh.cortexdsl("verify", "results/labelled").status == 0
+
+    # The estimate is what can be sent at most: 24 turns of vote, 48 of talk.
+    plan = fresh.cortexdsl("plan", "specs/labelled.yaml").text
+    assert " 72 " in next(line for line in plan.splitlines() if line.startswith("(labels)"))
+
+    # Another rule makes labels and scores again, and asks no debater; a claim alone labels nothing.
+    fresh.edit("specs/labelled.yaml", "own: changed and not heard", "own: changed and new")
+    assert fresh.snakemake("--dry-run").planned == {"label": 2, "labels": 1, "score": 2, "plan": 1, **AFTER_SCORES}
+    fresh.edit("specs/labelled.yaml", "own: changed and new", "own: changed and not heard")
+    fresh.edit("specs/labelled.yaml", "< 0.5", "< 0.6")
+    assert not {"label", "labels", "score", "debate"} & set(fresh.snakemake("--dry-run").planned)
+
+
+def test_labels_of_the_judge_count_in_limits(fresh: Bench) -> None:
+    """The calls about turns are counted with those of the debates: together they do not exceed the limit."""
+    fresh.write("specs/labelled.yaml", SPEC + "limits: {calls: 60}\n")
+    run = fresh.snakemake()
+    assert run.status != 0
+    assert "labels" not in run.finished
+    results = fresh.results("labelled")
+    logs = [*(results / "calls").rglob("*.jsonl"), *(results / "judgements").rglob("calls/*.jsonl")]
+    assert sum(len(path.read_text().splitlines()) for path in logs) == 60
+    assert any((results / "judgements").rglob("calls/*.jsonl"))
