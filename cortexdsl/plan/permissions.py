@@ -274,6 +274,7 @@ def _datasets(spec: Spec) -> Iterator[Permission]:
         entries.append((("dataset",), spec.text.dataset))
     entries += [(("datasets", label), entry) for label, entry in (spec.text.datasets or {}).items()]
     entries += [(("train", name, "questions"), entry.questions) for name, entry in spec.text.train.items()]
+    entries += [(("learned", name, "questions"), entry.questions) for name, entry in spec.text.learned.items()]
     for route, entry in entries:
         written = entry.file or entry.path
         if written is None or written.startswith(ENVIRONMENT):

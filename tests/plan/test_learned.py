@@ -250,6 +250,14 @@ def test_a_larger_experiment_later_is_refused_or_fits_again() -> None:
     assert plan.fitted("trust").digest != drawn[0].fitted("trust").digest
 
 
+def test_questions_outside_of_the_spec_need_a_permission(tmp_path_factory: pytest.TempPathFactory) -> None:
+    write_rows("asked.jsonl", ASKED)
+    outside = tmp_path_factory.mktemp("outside") / "fit.jsonl"
+    outside.write_text("".join(json.dumps(row) + "\n" for row in APART), encoding="utf-8")
+    plan = plan_of(OWN.replace("fit.jsonl", str(outside)))
+    assert [one.what for one in plan.permissions] == [f"read {outside}"]
+
+
 # ---------------------------------------------------------------- bad input
 @pytest.mark.parametrize(
     ("text", "what", "remedy"),
