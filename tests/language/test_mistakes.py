@@ -139,7 +139,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("cortexdebate, rounds: 2", "group, groups: ^[2, 1]", "add up to 3, and 4 agents", ""),
     ("cortexdebate, rounds: 2", "group, groups: ^0", "groups is 0", "at least 1"),
     ("cortexdebate, rounds: 2", "group, rounds_per_stage: ^0",
-     "with rounds: 3, rounds_per_stage: 0 is nan", "finite"),
+     "with rounds: 3, rounds_per_stage: 0 divides by 0", "another value"),
     ("  sparse: {protocol: cortexdebate, rounds: 2", "  sparse: ^{protocol: acc, agents: [ann]",
      "the team has 1", "add agents"),
     ("cortexdebate, rounds: 2", "self-consistency, budget: ^calls(sparse)", "cannot match itself", ""),

@@ -160,7 +160,7 @@ class Substitution:
         except (ValueError, KeyError, TypeError) as error:
             raise SpecError([Problem(str(mark), f"{self.called(route)} is not a number", str(error))]) from None
         if number != number or abs(number) == float("inf"):
-            refuse(mark, f"{self.called(route)} is {number}", "a finite number is needed")
+            refuse(mark, f"{self.called(route)} divides by 0, or is too large", "give a setting another value")
         return int(number) if number == int(number) else number
 
 
