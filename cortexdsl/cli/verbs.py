@@ -86,6 +86,7 @@ _OWN: dict[str, Verb] = {
         "cortexdsl.jobs.whatif",
         "leave an agent, edge, round or step out of finished debates, and say what that changes",
     ),
+    "labels": Verb(DEBATES, "cortexdsl.jobs.labels", "compare the labels of turns with human ones"),
     "regrade": Verb(DEBATES, "cortexdsl.jobs.regrade", "score finished debates again; no model is called"),
     "replay": Verb(DEBATES, "cortexdsl.jobs.replay", "run an experiment again from its call logs, without a model"),
     "ledger": Verb(

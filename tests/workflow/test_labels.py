@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.workflow.bench import AFTER_SCORES, Bench
+from tests.workflow.bench import AFTER_SCORES, Bench, Run
 
 pytestmark = pytest.mark.workflow
 
@@ -69,6 +69,32 @@ def test_turns_are_labelled_from_debates_to_verdicts(fresh: Bench) -> None:
     # The estimate is what can be sent at most: 24 turns of vote, 48 of talk.
     plan = fresh.cortexdsl("plan", "specs/labelled.yaml").text
     assert " 72 " in next(line for line in plan.splitlines() if line.startswith("(labels)"))
+
+    # A copy of the table with other values is compared with it; the labels of the run stay.
+    before = (results / "labels.csv").read_bytes()
+    columns = list(rows[0])
+    mine = [{**row, "value": row["value"] or "no"} for row in rows if row["label"] == "error_made"]
+
+    def compared(table: list[dict[str, str]]) -> Run:
+        lines = [",".join(columns), *(",".join(row[name] for name in columns) for row in table)]
+        fresh.write("mine.csv", "\n".join(lines) + "\n")
+        return fresh.cortexdsl("labels", "specs/labelled.yaml", "--human", "mine.csv")
+
+    unread = sum(row["label"] == "error_made" and not row["value"] for row in rows)
+    told = compared(mine)
+    assert told.status == 0, told.text
+    assert "error_made  kappa 1.00 [1.00, 1.00], equal 100.0%" in told.text
+    assert f"{unread} unreadable" in told.text
+    for wrong, said in (
+        ([{**mine[0], "value": "maybe"}], "mine.csv:2: 'maybe' is not a value of error_made"),
+        ([mine[0], mine[0]], "mine.csv:3: a second value for the same label"),
+        ([{**mine[0], "turn": "99"}], "has no such label"),
+        ([{**mine[0], "value": ""}], "no row has a value"),
+    ):
+        told = compared(wrong)
+        assert told.status == 2
+        assert said in told.text
+    assert (results / "labels.csv").read_bytes() == before
 
     # Another rule makes labels and scores again, and asks no debater; a claim alone labels nothing.
     fresh.edit("specs/labelled.yaml", "own: changed and not heard", "own: changed and new")
