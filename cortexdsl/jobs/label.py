@@ -14,8 +14,9 @@ from cortexdsl.core import Reply
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
 from cortexdsl.jobs.judge import ask_judge
-from cortexdsl.metrics.labels import label_rows, labelled_turns, write_labels
+from cortexdsl.metrics.labels import label_rows, write_labels
 from cortexdsl.metrics.rows import LabelRow
+from cortexdsl.metrics.turn_rules import labelled_turns
 from cortexdsl.metrics.view import grade_together, view_debate
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState

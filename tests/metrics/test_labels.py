@@ -9,7 +9,8 @@ import pytest
 
 from cortexdsl.core import Debate, Label
 from cortexdsl.errors import RecordError
-from cortexdsl.metrics.labels import label_columns, label_rows, labelled_turns, read_labels, write_labels
+from cortexdsl.metrics.labels import label_columns, label_rows, read_labels, write_labels
+from cortexdsl.metrics.turn_rules import labelled_turns
 from cortexdsl.metrics.view import view_debate
 from cortexdsl.tasks.labelling import read_label
 from tests.stats.debates import grade, made, record

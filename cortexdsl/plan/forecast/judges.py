@@ -8,7 +8,7 @@ from itertools import compress
 
 from cortexdsl.core import Method, Question, Render
 from cortexdsl.expressions.evaluation import parse
-from cortexdsl.metrics.labels import labelled_turns
+from cortexdsl.metrics.turn_rules import labelled_turns
 from cortexdsl.metrics.view import view_debate
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.rehearsal.estimate import CallLengths, Lengths, Rehearsal
