@@ -57,7 +57,7 @@ from cortexdsl.plan.job_files import (
     trajectory_inputs,
 )
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
-from cortexdsl.plan.jobs.schedule import failed_ballots, failed_jobs, failed_judgements
+from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judging
 from cortexdsl.plan.jobs.schedule import outdated_outputs
 from cortexdsl.plan.persistence.store import batches_by_cell, live_in, read_look
 from cortexdsl.plan.jobs.schedule import (
@@ -296,8 +296,7 @@ def force_outdated(experiment):
         again.update(
             plan.layout.requests(1, *part) for part in round_parts(plan) if failed
         )
-        again.update(plan.layout.judgements(*cell) for cell in failed_judgements(plan))
-        again.update(plan.layout.ballots(*place) for place in failed_ballots(plan))
+        again.update(failed_judging(plan))
     workflow.dag.forcefiles.update(again)
 
 

@@ -96,3 +96,8 @@ def read_labels(path: Path) -> list[LabelRow]:
     except (KeyError, TypeError, ValueError) as error:
         what = f"{path}: a row is not one of a label ({error})"
         raise RecordError(f"{what}\n    run the workflow again, which writes the file again") from None
+
+
+def unread_labels(path: Path) -> tuple[str, ...]:
+    """Return the keys of the judge's calls that gave a turn no label."""
+    return tuple(row.call for row in read_labels(path) if row.value is None and row.call is not None)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
 
-from tests.workflow.bench import AFTER_SCORES, Bench, Run
+from tests.workflow.bench import AFTER_SCORES, OWN_STUB, Bench, Run, serving
 
 pytestmark = pytest.mark.workflow
 
@@ -114,3 +115,25 @@ def test_labels_of_the_judge_count_in_limits(fresh: Bench) -> None:
     logs = [*(results / "calls").rglob("*.jsonl"), *(results / "judgements").rglob("calls/*.jsonl")]
     assert sum(len(path.read_text().splitlines()) for path in logs) == 60
     assert any((results / "judgements").rglob("calls/*.jsonl"))
+
+
+def test_labels_whose_calls_failed_are_asked_for_again_on_request(fresh: Bench) -> None:
+    """Other turns keep their labels, and no debater is asked."""
+    remote = "wise: {model: direct/judge, api_base: env:STUB_URL}"
+    spec = SPEC.replace("wise: {model: builtin/solver, skill: 1.0, malformed: 0.2}", remote)
+    fresh.write("specs/labelled.yaml", spec + "limits: {failed: 100%}\n")
+    with serving(OWN_STUB, "--fault", "context=0.5") as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake("results/labelled/labels.csv")
+        assert run.status == 0, run.text
+    logs = sorted((fresh.results("labelled") / "judgements").rglob("calls/*.jsonl"))
+    calls = [json.loads(line) for path in logs for line in path.read_text(encoding="utf-8").splitlines()]
+    broken = {call["key"] for call in calls if call["error"]}
+    assert broken
+    with serving(OWN_STUB) as server:
+        fresh.environment["STUB_URL"] = server.address
+        again = fresh.snakemake("results/labelled/labels.csv", "--config", "errors_again=true")
+        assert again.status == 0, again.text
+        assert "label" in again.finished
+        assert "debate" not in again.finished
+        assert server.stats()["calls"] == len(broken)

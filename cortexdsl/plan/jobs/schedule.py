@@ -11,6 +11,7 @@ from typing import Any
 from cortexdsl.core import Model
 from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import RecordError
+from cortexdsl.metrics.labels import unread_labels
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.models.transports.registry import runs_here, way_of
 from cortexdsl.plan.experiment import Plan
@@ -114,35 +115,33 @@ def failed_jobs(plan: Plan) -> list[tuple[str, str, str]]:
     return jobs
 
 
-def failed_judgements(plan: Plan) -> list[tuple[str, str]]:
-    """Return the judged cells, as (dataset, cell), with an answer about which the judge's call failed.
+def failed_judging(plan: Plan) -> list[str]:
+    """Return the outputs of judges that miss what a failed call would have said: judgements, labels and ballots.
 
-    Such an answer counts as not correct.
+    Such an answer counts as not correct, such a turn has no label, and such a ballot prefers nobody.
     """
-    cells = []
-    for dataset in filter(plan.is_judged, plan.tasks):
-        logs = LogFolder(Path(plan.layout.judge_calls(dataset)))
-        logs.refresh()
-        for cell in plan.cells:
-            path = Path(plan.layout.judgements(dataset, cell.slug))
-            if path.exists() and any(logs.has_error(call) for call in unread_calls(path)):
-                cells.append((dataset, cell.slug))
-        logs.close()
-    return cells
-
-
-def failed_ballots(plan: Plan) -> list[tuple[str, str]]:
-    """Return the judges of a tournament, as (dataset, judge), with a ballot whose call failed."""
-    found = []
-    for dataset in plan.tasks if plan.tournament else ():
-        logs = LogFolder(Path(plan.layout.ballot_calls(dataset)))
-        logs.refresh()
-        for judge in plan.tournament.judges if plan.tournament else ():
-            path = Path(plan.layout.ballots(dataset, judge.name))
-            if path.exists() and any(logs.has_error(call) for call in unread_ballots(path)):
-                found.append((dataset, judge.name))
-        logs.close()
+    found: list[str] = []
+    for dataset in plan.tasks:
+        judgements = [plan.layout.judgements(dataset, cell.slug) for cell in plan.cells if plan.is_judged(dataset)]
+        labels = [path for cell in plan.cells for path in label_files(plan, dataset, cell.slug)]
+        judges = plan.tournament.judges if plan.tournament else ()
+        ballots = [plan.layout.ballots(dataset, judge.name) for judge in judges]
+        told, compared = plan.layout.judge_calls(dataset), plan.layout.ballot_calls(dataset)
+        found += _with_failed_calls(told, judgements, unread_calls)
+        found += _with_failed_calls(told, labels, unread_labels)
+        found += _with_failed_calls(compared, ballots, unread_ballots)
     return found
+
+
+def _with_failed_calls(folder: str, outputs: list[str], unread: Callable[[Path], tuple[str, ...]]) -> list[str]:
+    made = [path for path in outputs if Path(path).exists()]
+    if not made:
+        return []
+    logs = LogFolder(Path(folder))
+    logs.refresh()
+    failed = [path for path in made if any(logs.has_error(call) for call in unread(Path(path)))]
+    logs.close()
+    return failed
 
 
 def _has_failures(records: Path, logs: LogFolder) -> bool:
