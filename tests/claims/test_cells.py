@@ -31,10 +31,9 @@ def test_a_value_is_one_word_however_it_is_written(value: Any, word: str) -> Non
     assert value_text(value) == word
 
 
-def test_an_arm_of_a_record_has_its_names_and_its_point() -> None:
-    arm = CellNames.of({"cell": "s", "method": "s", "aliases": ["s[rounds=3]"], "axes": {"rounds": 3.0}, "digest": "x"})
+def test_a_cell_has_its_names_and_its_point() -> None:
+    arm = CellNames("s", "s", ("s[rounds=3]",), {"rounds": 3.0})
     assert arm.points == (("s", {}), ("s", {"rounds": "3"}), ("s", {"rounds": "3"}))
-    assert CellNames.of({"cell": "v"}) == CellNames("v")
     assert [(arm.cell, arm.method) for arm in cells_of(["s[rounds=3]", "v", "v"])] == [("s[rounds=3]", "s"), ("v", "v")]
 
 

@@ -78,8 +78,9 @@ def test_an_old_key_is_not_accepted_anywhere() -> None:
 
 
 def test_an_old_name_has_a_value_nowhere() -> None:
+    """Rules of labels had none before, so that `changed` is new there."""
     old = {*FORMER.values(), *FORMER_PARTS.values(), *old_words.GONE_NAMES}
-    assert not old & {name for names in NAMES.values() for name in names}
+    assert not old & {name for kind, names in NAMES.items() if kind != "label" for name in names}
 
 
 @pytest.mark.parametrize(("where", "written", "line"), WRITTEN)

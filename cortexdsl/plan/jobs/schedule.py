@@ -11,7 +11,6 @@ from typing import Any
 from cortexdsl.core import Model
 from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import RecordError
-from cortexdsl.metrics.labels import unread_labels
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.models.transports.registry import runs_here, way_of
 from cortexdsl.plan.experiment import Plan
@@ -120,6 +119,8 @@ def failed_judging(plan: Plan) -> list[str]:
 
     Such an answer counts as not correct, such a turn has no label, and such a ballot prefers nobody.
     """
+    from cortexdsl.metrics.labels import unread_labels  # late: it loads pandas, and few runs ask again
+
     found: list[str] = []
     for dataset in plan.tasks:
         judgements = [plan.layout.judgements(dataset, cell.slug) for cell in plan.cells if plan.is_judged(dataset)]
