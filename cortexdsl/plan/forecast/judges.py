@@ -8,7 +8,6 @@ from itertools import compress
 
 from cortexdsl.core import Method, Question, Render
 from cortexdsl.expressions.evaluation import parse
-from cortexdsl.metrics.turn_rules import labelled_turns
 from cortexdsl.metrics.view import view_debate
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.rehearsal.estimate import CallLengths, Lengths, Rehearsal
@@ -37,6 +36,8 @@ def label_calls(
     """Return the judge's calls about the turns of rehearsed debates: of all turns, but those of other rounds."""
     if plan.labelling is None or (judge := plan.labelling.judge) is None:
         return []
+    from cortexdsl.metrics.turn_rules import labelled_turns  # late: it loads the client, which few checks need
+
     rehearsal, calls = Rehearsal(render, lengths), []
     for method in methods:
         for question in sample:
