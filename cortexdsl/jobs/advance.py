@@ -176,7 +176,7 @@ class _Round:
         job = JobInfo("~".join(place), *place, spec=self.plan.spec_name, digest=debate_digest(self.plan, *place))
         return open_client(
             log, limits=self.options.limits, ledgers=Path(layout.spent), addresses=Path(layout.addresses), job=job,
-            errors_again=self.options.errors_again, shared=self.options.shared,
+            errors_again=self.options.errors_again, shared=self.options.shared, earlier=Path(layout.call_log(*place)),
         )  # fmt: skip
 
     def _has_ended(self, task: asyncio.Task[Debate]) -> bool:

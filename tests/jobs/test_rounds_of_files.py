@@ -313,6 +313,30 @@ def test_an_edit_asks_for_new_calls_alone(run: Run) -> None:
     assert len(records(plan)) == 4
 
 
+def test_the_tally_of_a_cell_counts_the_calls_of_earlier_runs(run: Run) -> None:
+    """After an edit that asks for new calls, because the call log of a cell holds those of all runs."""
+    run()
+    before = logged()
+    assert tallied() == before
+    plan = run(text=with_engine(ANSWERED.replace("multi-llm, rounds: 2", "multi-llm, rounds: 3")))
+    assert logged()["full"] == before["full"] + 3 * 3
+    assert tallied() == logged()
+    finish(write_spec(with_engine(ANSWERED.replace("multi-llm, rounds: 2", "multi-llm, rounds: 3"))), plan, ())
+    assert tallied() == logged()
+
+
+def tallied() -> dict[str, int]:
+    """Return the calls of each cell by its tally."""
+    found = (json.loads(path.read_text("utf-8").splitlines()[0]) for path in Path().glob("results/*/spent/*.json"))
+    return {tally["cell"]: tally["calls"]["asked"] for tally in found if tally["calls"]["asked"]}
+
+
+def logged() -> dict[str, int]:
+    """Return the lines of each cell's call log."""
+    logs = Path().glob("results/*/calls/arithmetic/*/*.jsonl")
+    return {log.stem: number for log in logs if (number := len(lines_of(str(log))))}
+
+
 def test_limits_hold_before_a_file_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
