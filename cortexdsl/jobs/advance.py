@@ -149,6 +149,7 @@ class _Round:
                 place = dataset, cell.slug, shard.label
                 client = await stack.enter_async_context(self._client(*place))
                 client.rounds = self.sender
+                client.tally.count_earlier(client.logs.totals(Path(plan.layout.call_log(*place))))
                 embedder = Embedder(client, plan.models)
                 identities = await stack.enter_async_context(open_tools(plan, cell, client, embedder))
                 # A budget of an earlier run says nothing of the debates of this one.
@@ -165,6 +166,7 @@ class _Round:
             for slug, (work, client) in works.items():
                 ended = [self._has_ended(tasks[slug, question.id]) for question in work.questions]
                 client.tally.debates(sum(ended), len(ended))
+                client.tally.at_end = "done" if all(ended) else "waiting"
                 self.ended += sum(ended)
                 if self.failure is None:
                     client.check_failures()
@@ -176,7 +178,7 @@ class _Round:
         job = JobInfo("~".join(place), *place, spec=self.plan.spec_name, digest=debate_digest(self.plan, *place))
         return open_client(
             log, limits=self.options.limits, ledgers=Path(layout.spent), addresses=Path(layout.addresses), job=job,
-            errors_again=self.options.errors_again, shared=self.options.shared, earlier=Path(layout.call_log(*place)),
+            errors_again=self.options.errors_again, shared=self.options.shared,
         )  # fmt: skip
 
     def _has_ended(self, task: asyncio.Task[Debate]) -> bool:

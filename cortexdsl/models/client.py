@@ -367,7 +367,6 @@ def open_client(
     shared: SharedState | None = None,
     batch_http: Any = None,
     addresses: Path | None = None,
-    earlier: Path | None = None,
 ) -> Client:
     """Open the client of one job.
 
@@ -392,8 +391,6 @@ def open_client(
     shared : SharedState or None
     addresses : Path or None
         The file with the addresses of the run's servers.
-    earlier : Path or None
-        A further log of the folder, whose calls are those of earlier runs of the job: its tally counts them, too.
 
     Raises
     ------
@@ -416,10 +413,7 @@ def open_client(
         opened = state.open_folder(folder, offline=offline)
         undo.callback(state.release, opened)
         logs = CallLogs(folder, None if offline else own_log, errors_again=errors_again, shared=opened.logs)
-        before = logs.totals()
-        if earlier is not None and earlier.exists():
-            before += opened.logs.totals(opened.logs.log(earlier.absolute()))
         undo.pop_all()
     counts = CallCounts()
-    tally = TallyWriter(spent, JobInfo(job) if isinstance(job, str) else job, counts, before, state.runtime.now)
+    tally = TallyWriter(spent, JobInfo(job) if isinstance(job, str) else job, counts, logs.totals(), state.runtime.now)
     return Client(state, opened, logs, budget, tally, counts, is_alone=shared is None)

@@ -29,7 +29,7 @@ EVERY = 1.0
 _say = logging.getLogger(__name__)
 FROM_OUTSIDE = "stopped from outside"
 """The message of a job that a signal stopped."""
-State = Literal["running", "done", "failed", "stopped"]
+State = Literal["running", "waiting", "done", "failed", "stopped"]
 
 
 @dataclass(slots=True)
@@ -106,12 +106,21 @@ class TallyWriter:
         if before.failed and not self._earlier:
             self.failures["unknown"] = before.failed
         self.message = ""
+        self.at_end: State = "done"  # or waiting: the job ends well before its debates, which a later round continues
         self.unread: list[list[Any]] = []  # [step, what it reads, unreadable replies, replies], of debates that ended
 
     @property
     def job(self) -> JobInfo:
         """The job whose tally it is."""
         return self._job
+
+    def count_earlier(self, usage: Usage) -> None:
+        """Count the calls of another log, too, which an earlier run of the job has written."""
+        self._before += usage
+        self.usage += usage
+        self._is_priced = self._is_priced or bool(usage.dollars)
+        if usage.failed and not self._earlier:
+            self.failures["unknown"] += usage.failed
 
     def debates(self, done: int, total: int) -> None:
         """Note how many debates (or judgements, or searches) are done, of how many."""
@@ -146,7 +155,7 @@ class TallyWriter:
     def publish_end(self, error: BaseException | None, secrets: Secrets, *, is_cancelled: bool) -> None:
         """Write the last state of the job, and why it ended early."""
         if error is None:
-            self.publish("done")
+            self.publish(self.at_end)
             return
         self.message = FROM_OUTSIDE if is_cancelled else secrets.clean(str(error))
         self.publish("stopped" if is_cancelled or isinstance(error, BudgetError) else "failed")

@@ -13,7 +13,7 @@ from cortexdsl.core import NO_USAGE, Usage, WaveTally
 from cortexdsl.records.unread import UnreadCounts, unread_from_json, unread_to_json
 from cortexdsl.typed_json import Codec
 
-STATES = ("running", "done", "failed", "stopped")
+STATES = ("running", "waiting", "done", "failed", "stopped")
 COUNTS = ("asked", "replayed", "shared", "failed", "retried", "in_flight")
 
 

@@ -15,6 +15,7 @@ from aiohttp import web
 
 from cortexdsl.cli.main import main
 from cortexdsl.core import Call
+from cortexdsl.display.progress import WatchedRun, expected_in
 from cortexdsl.errors import InputError, SpecError
 from cortexdsl.jobs.arguments import ClientOptions
 from cortexdsl.jobs.debate import run_shard
@@ -335,6 +336,16 @@ def logged() -> dict[str, int]:
     """Return the lines of each cell's call log."""
     logs = Path().glob("results/*/calls/arithmetic/*/*.jsonl")
     return {log.stem: number for log in logs if (number := len(lines_of(str(log))))}
+
+
+def test_debates_that_wait_for_a_round_are_not_shown_as_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job of a round ends well although its debates do not."""
+    _, plan = _first_round(monkeypatch, "ok")
+    shown = WatchedRun(expected_in(plan.experiment)).look().rows
+    assert {(row.cell, row.state, row.done) for row in shown} == {(cell.slug, "waiting", 0) for cell in plan.cells}
+    run()
+    shown = WatchedRun(expected_in(plan.experiment)).look().rows
+    assert {(row.state, row.done) for row in shown} == {("done", 3)}
 
 
 def test_limits_hold_before_a_file_is_written(

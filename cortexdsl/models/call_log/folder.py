@@ -288,9 +288,10 @@ class CallLogs:
         """Note that logs were brought to disk when they had these sizes."""
         self._folder.note_synced(logs)
 
-    def totals(self) -> Usage:
-        """Add up the own log."""
-        return NO_USAGE if self._number is None else self._folder.totals(self._number)
+    def totals(self, log: Path | None = None) -> Usage:
+        """Add up a log of the folder, which may be absent; by default the own one."""
+        number = self._number if log is None else self._folder.log(log.absolute()) if log.exists() else None
+        return NO_USAGE if number is None else self._folder.totals(number)
 
     def __len__(self) -> int:
         return len(self._folder)
