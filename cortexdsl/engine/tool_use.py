@@ -191,17 +191,16 @@ def _sendable(arguments: str) -> str:
 
 # ------------------------------------------------------------ text
 _BLOCK = re.compile(
-    r"^```tool\b[^\S\n]*([^\n]*)\n(.*?)^```[^\S\n]*$|^```tool\b[^\S\n]*([^\n]*)", re.MULTILINE | re.DOTALL
+    r"^```tool\b[^\S\n]*([^\n]*)\n(.*?)^```[^\S\n]*$|^```tool\b[^\S\n]*([^\n]*)(.*)", re.MULTILINE | re.DOTALL
 )
 
 
 def blocks(text: str) -> Iterator[Wanted]:
     """Yield the blocks of a reply that ask for tools, with what is wrong with the form of each."""
     for match in _BLOCK.finditer(text):
-        name, argument, unclosed = match.groups()
+        name, argument, unclosed, rest = match.groups()
         if unclosed is not None:
-            rest = text[match.end() :].strip()
-            yield Wanted(unclosed.strip(), rest, "The block is not closed: end it with a line ```.")
+            yield Wanted(unclosed.strip(), rest.strip(), "The block is not closed: end it with a line ```.")
         elif not name.strip():
             yield Wanted("", argument.strip(), "The block names no tool: begin it with ```tool and the name.")
         else:

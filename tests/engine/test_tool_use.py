@@ -316,3 +316,12 @@ def test_a_record_with_a_wrong_use_is_refused(wrong: str) -> None:
     values["turns"][0]["requests"][0] |= json.loads(f"{{{wrong}}}")
     with pytest.raises(RecordError, match="requests"):
         record_from_json(with_checksum(json.dumps(values, separators=(",", ":"))))
+
+
+def test_blocks_that_a_looping_model_leaves_open_are_one_block() -> None:
+    """If each had the rest of the text as its argument, a reply would be stored many times over."""
+    first, *rest = blocks("Well.\n```tool sums\n1\n```\n" + "```tool sums\n1+1\n" * 1000)
+    assert (first.name, first.argument, first.problem) == ("sums", "1", "")
+    (opened,) = rest
+    assert opened.problem.startswith("The block is not closed")
+    assert opened.argument.startswith("1+1\n```tool sums")
