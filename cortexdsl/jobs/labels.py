@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_spec, plan_of_job
+from cortexdsl.jobs.arguments import add_spec, plan_of_job, plan_of_results
 from cortexdsl.metrics.labels import read_labels, write_labels
 from cortexdsl.metrics.scores import read_rows
 from cortexdsl.numbers import counted
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = plan_of_job(args.spec, args.experiment)
+    plan = plan_of_results(args) if args.human else plan_of_job(args.spec, args.experiment)
     if plan.labelling is None:
         raise InputError(f"{plan.spec_path}: no turn is to be labelled\n    write labels: {{repetition: built-in}}")
     if args.human is not None:
