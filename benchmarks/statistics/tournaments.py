@@ -40,6 +40,9 @@ DESIGNS = {
     "4, one nearly always wins, 30 questions": Design((4, 0, 0, 0), 30),
     "4 equal, two thirds ties, 30 questions": Design((0,) * 4, 30, 1, 1.4),
     "4 equal, alike on no question, 40 questions, 3 judges": Design((0,) * 4, 40, 3, 0.0, 2.0, 0.3),
+    "2 equal, nearly all ties, 50 questions": Design((0, 0), 50, 1, 3.6),
+    "3 equal, nearly all ties, 30 questions": Design((0,) * 3, 30, 1, 3.6),
+    "4 equal, nearly all ties, 50 questions": Design((0,) * 4, 50, 1, 3.6),
 }
 
 

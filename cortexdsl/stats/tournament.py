@@ -10,7 +10,10 @@ are those of the jackknife over questions, or their clusters: each is left out o
 from the estimate (MacKinnon, Nielsen and Webb 2023, J Appl Econometrics 38:671). One invented ballot for each two
 methods, a third of it for either side and for a tie, keeps strengths finite if a method never wins.
 
-Differences are tested by Student's t, corrected by Holm for all pairs of methods. Methods share a group if no test
+Differences are tested by Student's t, corrected by Holm for all pairs of methods. If nearly all ballots tie, t finds
+differences where there are none (in up to a quarter of simulated tournaments of equal methods). If two methods are
+equal, each question is as probable with both exchanged; so if only k questions would change by this, p is at least
+2^(1 - k), as in a test that exchanges them. Intervals are widened to agree with it. Methods share a group if no test
 tells any two of its members apart; groups are the largest such sets and may overlap, as in a compact letter display
 (Piepho 2004, J Comput Graph Stat 13:456). `benchmarks/statistics/tournaments.py` has the error rates.
 """
@@ -157,20 +160,45 @@ def rank_methods(ballots: Ballots, methods: int, *, alpha: float = 1 - LEVEL) ->
     left = information - np.einsum("uk,kpq->upq", size, spread)
     moves = np.linalg.solve(left, score[:, :, None])[:, :, 0]
     variance = moves.T @ moves * (len(units) - 1) / len(units)
-    return _ranking(fit, variance, basis, pairs, len(units), alpha)
+    return _ranking(fit, variance, basis, pairs, _least_p(read, unit, methods), len(units), alpha)
+
+
+def _least_p(ballots: Ballots, unit: Ints, methods: int) -> Floats:
+    """Return the least p of each two methods: 2^(1 - k), where k questions change if both are exchanged."""
+    net = np.zeros((int(unit.max()) + 1, methods, methods))  # wins minus losses against each other method
+    won = (ballots.outcome == WIN).astype(np.float64) - (ballots.outcome == LOSS)
+    np.add.at(net, (unit, ballots.first, ballots.second), won)
+    np.add.at(net, (unit, ballots.second, ballots.first), -won)
+    # A method has no ballots against itself, so a difference in columns i and j is a ballot of i and j with a winner.
+    changed = [int((net[:, i] != net[:, j]).any(axis=1).sum()) for i, j in combinations(range(methods), 2)]
+    return np.minimum(2.0 ** (1.0 - np.array(changed)), 1.0)
 
 
 def _ranking(
-    fit: Floats, variance: Floats, basis: Floats, pairs: Sequence[tuple[int, int]], units: int, alpha: float
+    fit: Floats,
+    variance: Floats,
+    basis: Floats,
+    pairs: Sequence[tuple[int, int]],
+    least: Floats,
+    units: int,
+    alpha: float,
 ) -> Ranking:
     strength, covariance = basis @ fit[:-1], basis @ variance[:-1, :-1] @ basis.T
     reach = float(stats.t.isf(alpha / 2, units - 1))
-    error = np.sqrt(np.diag(covariance))
+    error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     gaps = np.array([strength[i] - strength[j] for i, j in pairs])
     variances = np.array([covariance[i, i] + covariance[j, j] - 2 * covariance[i, j] for i, j in pairs])
     errors = np.sqrt(np.maximum(variances, 0.0))
     # Methods that always give the same answers have neither a difference nor a spread.
-    p = np.where(np.abs(gaps) < SAME, 1.0, 2 * stats.t.sf(np.abs(gaps) / np.maximum(errors, SAME), units - 1))
+    is_same = np.abs(gaps) < SAME
+    p = np.where(is_same, 1.0, 2 * stats.t.sf(np.abs(gaps) / np.maximum(errors, SAME), units - 1))
+    # Half of this p is enough for an interval: one of p = 1 has no end.
+    widened = np.maximum(errors, np.abs(gaps) / stats.t.isf(np.minimum(least, 0.5) / 2, units - 1))
+    wider = np.where(is_same, 1.0, widened / np.maximum(errors, SAME))
+    error = error * np.array(
+        [max(w for w, pair in zip(wider, pairs, strict=True) if k in pair) for k in range(len(error))]
+    )
+    p, errors = np.maximum(p, least), np.where(is_same, errors, widened)
     adjusted = holm(p)
     duels = tuple(
         Duel(*pair, float(gap), float(gap - reach * error), float(gap + reach * error), float(one), float(two))

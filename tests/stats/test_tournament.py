@@ -136,3 +136,39 @@ def test_orders_are_seldom_false_and_intervals_hold_the_truth(name: str) -> None
     false, covered, _ = simulate(DESIGNS[name], 300, 11)
     assert false <= 0.09
     assert covered >= 0.92
+
+
+@pytest.mark.parametrize("wins", [1, 2, 3, 5])
+def test_a_few_wins_among_ties_tell_nothing_apart(wins: int) -> None:
+    """Up to five questions that differ fall on one side by chance in one of 16 tournaments or more."""
+    found = rank_methods(ballots([(0, 1, WIN if k < wins else TIE, k) for k in range(20)]), 2)
+    assert found is not None
+    duel = found.duels[0]
+    assert duel.p >= min(1.0, 2.0 ** (1 - wins))
+    assert duel.low < 0 < duel.high
+    assert found.groups == ("a", "a")
+    assert (found.low < 0).all()
+    assert (found.high > 0).all()
+
+
+def test_a_method_that_always_ties_has_an_interval() -> None:
+    """Its variance is 0, and by rounding a little less."""
+    lost = {(0, 2, k) for k in (6, 14, 19)}
+    rows = [(i, j, LOSS if (i, j, k) in lost else TIE, k) for k in range(30) for i, j in combinations(range(3), 2)]
+    found = rank_methods(ballots(rows), 3)
+    assert found is not None
+    assert np.isfinite([found.low, found.high]).all()
+
+
+@pytest.mark.parametrize(("methods", "questions", "ties"), [(2, 20, 0.9), (2, 50, 0.95), (3, 30, 0.95), (2, 8, 0.6)])
+def test_orders_are_seldom_false_where_nearly_all_ballots_tie(methods: int, questions: int, ties: float) -> None:
+    random = np.random.default_rng(3)
+    pairs = list(combinations(range(methods), 2))
+    false = 0
+    for _ in range(200):
+        drawn = random.choice(3, (questions, len(pairs)), p=[(1 - ties) / 2, ties, (1 - ties) / 2])
+        rows = [(*pair, int(drawn[k, p]), k) for k in range(questions) for p, pair in enumerate(pairs)]
+        found = rank_methods(ballots(rows), methods)
+        assert found is not None
+        false += any(duel.adjusted <= 0.05 for duel in found.duels)
+    assert false <= 18  # 9 %, as above
