@@ -133,8 +133,8 @@ def _dataset(spec: Spec, name: str, text: LearnedText, tasks: Mapping[str, Task]
 def fitted_on(dataset: Dataset, asked: Iterable[Task], sources: Iterable[Dataset]) -> tuple[Task, int]:
     """Choose the questions that a function is fitted on, and count those left out as similar to one that is asked.
 
-    With a size, they are drawn from the questions that the experiment does not ask. Without one, all questions of the
-    dataset are used, and none of them may be one that the experiment asks.
+    With a size, they are drawn from the questions that the experiment does not ask, and a pair in both orders. Without
+    one, all questions of the dataset are used, and none of them may be one that the experiment asks.
 
     Raises
     ------
@@ -160,12 +160,14 @@ def fitted_on(dataset: Dataset, asked: Iterable[Task], sources: Iterable[Dataset
     for draw in range(_DRAWS if is_generated else 1):
         pool = load(replace(dataset, size=drawn * 2**draw if is_generated else None, ids=()))
         free = [item for item in pool.items if repeats(item) is None]
-        if len(free) >= dataset.size:
-            similar = sum(isinstance(each, Overlap) and each.reason != SAME_TEXT for each in map(repeats, pool.items))
-            return replace(pool, items=tuple(free[: dataset.size])), similar
+        orders, unit = (2, "pairs") if pool.kind == "pair" else (1, "questions")  # both orders of a pair are neighbours
+        if len(free) >= orders * dataset.size:
+            others = map(repeats, (item for item in pool.items if item.question.id not in ids))
+            similar = sum(isinstance(each, Overlap) and each.reason != SAME_TEXT for each in others)
+            return replace(pool, items=tuple(free[: orders * dataset.size])), similar
     raise DataError(
-        f"dataset {dataset.label}: {dataset.size} questions to fit on are asked for, and {len(free)} of "
-        f"{len(pool.items)} are left: the others are asked by the experiment, or resemble one that is\n"
+        f"dataset {dataset.label}: {dataset.size} {unit} to fit on are asked for, and {len(free) // orders} of "
+        f"{len(pool.items) // orders} are left: the others are asked by the experiment, or resemble one that is\n"
         "    ask for fewer, name another split or file, or give the experiment's dataset a smaller size",
         word="questions",
     )

@@ -17,8 +17,15 @@ NEAR = 0.8
 Reason: TypeAlias = Literal["the same text", "nearly the same text", "the same passage", "the same cluster"]
 SAME_TEXT: Reason = "the same text"
 
-_NUMBERS = re.compile(r"\d[\d.,]*|[+*/^=<>×÷%]|(?<=[\d)])\s*[-−–]\s*(?=[\d(])")
+_NUMBERS = re.compile(r"\d[\d.,]*|[+*/^=<>%]|(?<=[\d)])\s*-\s*(?=[\d(])")
 """Numbers and the operators between them: questions that differ in one of them are different questions."""
+
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+"""Characters without a glyph, such as the soft hyphens of PDF files."""
+_SIGNS = str.maketrans("−–×÷", "--*/")
+_FOREIGN_DIGIT = re.compile(r"[^\D0-9]")
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
+_WHOLE = re.compile(r"(?<![\d.,])(\d+)\.0+(?!\.?\d)")
 
 
 class KnownQuestions:
@@ -96,7 +103,10 @@ def _shown(question: Question) -> str:
 
 
 def _normal(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    """Return a text in lower case, without what is not seen, and with one spelling of each number and operator."""
+    plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold().translate(_SIGNS)
+    plain = _FOREIGN_DIGIT.sub(lambda found: str(unicodedata.digit(found[0])), plain)
+    return _WHOLE.sub(r"\1", _THOUSANDS.sub(lambda found: found[0].replace(",", ""), plain))
 
 
 def _numbers(question: Question) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.plan.job_files import debate_inputs, fit_inputs
 from cortexdsl.plan.persistence.declaration import changes, declaration_of
+from cortexdsl.tasks.pairs import other_order
 
 FIT = "{predicts: right, from: [confidence, support], method: debate, questions: {size: 12}}"
 SPEC = """\
@@ -186,6 +187,31 @@ def test_the_same_file_is_refused_whole_and_drawn_from_with_a_size() -> None:
     assert asked.isdisjoint(question.id for question in plan.fitted("trust").task.questions)
     ((_, what, _),) = told(sized.replace("size: 6", "size: 7"))
     assert "7 questions to fit on are asked for, and 6 of 10 are left" in what
+
+
+def test_questions_that_are_asked_themselves_are_not_counted_as_similar() -> None:
+    write_rows("asked.jsonl", [{**row, "family": k} for k, row in enumerate(ASKED)])
+    sized = OWN.replace("{file: fit.jsonl}", "{size: 6}").replace(
+        "asked.jsonl}", "asked.jsonl, cluster: family, size: 4}"
+    )
+    assert plan_of(sized).fitted("trust").left_out == 0
+
+
+def test_a_size_of_pairs_counts_pairs_and_splits_none() -> None:
+    rows = [
+        {"request": " ".join(f"{verb}{n}" for n in "abcdefgh"), "one": f"{verb} yes", "two": f"{verb} no", "label": "A"}
+        for verb in ("sing", "walk", "read", "bake", "mend", "sail", "draw", "plant")
+    ]
+    write_rows("pairs.jsonl", rows)
+    dataset = "{file: pairs.jsonl, kind: pair, question: request, choices: [one, two], answer: label, size: 3}"
+    text = SPEC.replace("{name: arithmetic, size: 8}", dataset).replace("size: 12", "size: 5")
+    fitted, task = plan_of(text).fitted("trust"), plan_of(text).task("pairs")
+    ids = {question.id for question in fitted.task.questions}
+    assert (len(task.questions), len(ids), fitted.left_out) == (6, 10, 0)
+    assert {other_order(identity) for identity in ids} == ids
+    assert ids.isdisjoint(question.id for question in task.questions)
+    ((_, what, _),) = told(text.replace("size: 5", "size: 6"))
+    assert "6 pairs to fit on are asked for, and 5 of 8 are left" in what
 
 
 def test_questions_named_by_id_are_refused_if_they_are_asked() -> None:

@@ -64,3 +64,26 @@ def test_generated_questions_of_two_seeds_do_not_resemble_each_other() -> None:
     finder = OverlapFinder(load(Dataset("a", name="arithmetic", size=500)).questions)
     others = load(Dataset("b", name="arithmetic", size=500, seed=9)).questions
     assert sum(finder.find(question) is not None for question in others) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        (
+            APPLES.replace("apples", "app\u00adles").replace("market", "mar\u200bket"),
+            APPLES,
+        ),  # as pages and PDFs have it
+        ("Mia has 2000 coins and spends 3 of them.", "Mia has 2,000 coins and spends 3.0 of them."),
+        ("What is 20 \u2212 5?", "What is 20 - 5?"),
+        ("What is 20 \u00d7 5?", "What is 20 * 5?"),
+        ("What is 20 \u00f7 5?", "What is 20 / 5?"),
+        ("What is \u0662\u0660 + 5?", "What is 20 + 5?"),
+    ],
+)
+def test_other_spellings_of_the_same_signs(text: str, known: str) -> None:
+    assert reason(Question("q", text), Question("k", known)) == "the same text"
+
+
+def test_decimals_and_lists_are_not_thousands() -> None:
+    for text, known in (("Is 1,5 enough?", "Is 15 enough?"), ("Sum of 1,2,3?", "Sum of 123?"), ("Is 2.0?", "Is 20?")):
+        assert reason(Question("q", text), Question("k", known)) is None
