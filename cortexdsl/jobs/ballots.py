@@ -7,14 +7,11 @@ folder that no debate reads.
 from __future__ import annotations
 
 import argparse
-import asyncio
-from collections.abc import Iterable
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.core import Ask, Model
-from cortexdsl.engine.concurrency import gather_or_cancel
 from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
+from cortexdsl.jobs.judge import ask_judge
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.numbers import counted
@@ -24,9 +21,7 @@ from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.records import read_debates
-from cortexdsl.tasks.balloting import Ballot, Compared, ballot_calls, ballot_lines, compared_answers, read_ballot
-from cortexdsl.tasks.judging import Rendering
-from cortexdsl.tasks.task import Task
+from cortexdsl.tasks.balloting import Ballot, ballot_calls, ballot_lines, compared_answers, read_ballot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,33 +67,21 @@ async def vote(
         for path in debate_files(plan, dataset, cell.slug)
         for record in read_debates(Path(path))
     ]
+    questions = {question.id: question for question in task.questions}
+    pairs, render = list(compared_answers(answers)), plan.templates.render
+    calls = [
+        call
+        for question_id, first, second in pairs
+        for call in ballot_calls(model, questions[question_id], first, second, render, seed=plan.seed)
+    ]
     file = Path(plan.layout.ballot_calls(dataset), f"{judge}.jsonl")
     job = JobInfo(f"{dataset}~ballots~{judge}", dataset, digest=ballots_digest(plan, dataset, judge))
-    async with options.open(plan, file, job) as client:
-        ballots = await ask_judge(
-            compared_answers(answers), task, model, client, plan.templates.render, seed=plan.seed,
-            connections=options.limits.connections,
-        )  # fmt: skip
-        client.check_failures()
-        await client.sync()
+    replies, counts = await ask_judge(plan, model, calls, file, job, options)
+    ballots = [
+        Ballot(*pair, (read_ballot(forth.text), read_ballot(back.text)), (forth.key, back.key))
+        for pair, forth, back in zip(pairs, replies[::2], replies[1::2], strict=True)
+    ]
     write_lines(out, ballot_lines(ballots))
     if not options.offline:
-        record_files(plan.layout, [out, file])
-    return ballots, client.counts
-
-
-async def ask_judge(
-    compared: Iterable[Compared], task: Task, judge: Model, ask: Ask, render: Rendering, *, seed: int, connections: int
-) -> list[Ballot]:
-    """Have a judge compare answers; parameters as in `jobs.judge.judge_answers`."""
-    questions, pairs = {question.id: question for question in task.questions}, list(compared)
-    gate = asyncio.Semaphore(max(1, 2 * len(pairs) if judge.is_batched else connections))
-
-    async def one(question_id: str, first: str, second: str) -> Ballot:
-        async with gate:
-            calls = ballot_calls(judge, questions[question_id], first, second, render, seed=seed)
-            forth, back = [await ask(call) for call in calls]
-        verdicts = read_ballot(forth.text), read_ballot(back.text)
-        return Ballot(question_id, first, second, verdicts, (forth.key, back.key))
-
-    return await gather_or_cancel([one(*pair) for pair in pairs])
+        record_files(plan.layout, [out])
+    return ballots, counts

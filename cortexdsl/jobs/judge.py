@@ -110,7 +110,7 @@ async def judge_records(
 async def ask_judge(
     plan: Plan, judge: Model, calls: Sequence[Call], file: Path, job: JobInfo, options: ClientOptions
 ) -> tuple[Sequence[Reply], CallCounts]:
-    """Send calls to the judge, which is told the golds, and log them where no debate reads them.
+    """Send calls to a judge, and log them where no debate reads them: the judge of answers is told the golds.
 
     Parameters
     ----------
