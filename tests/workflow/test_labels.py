@@ -60,7 +60,10 @@ def test_turns_are_labelled_from_debates_to_verdicts(fresh: Bench) -> None:
     assert claims[0] == "turns_with_adoption(talk) > turns_with_adoption(vote)"
 
     calls = results / "judgements" / "arithmetic" / "calls"
-    assert all(GOLD in path.read_text() for path in calls.glob("*.jsonl"))
+    # Openings are the same in both cells, so the log of the cell that is labelled second may be empty.
+    asked = [line for path in calls.glob("*.jsonl") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert asked
+    assert all(GOLD in line for line in asked)
     debating = list((results / "calls").rglob("*.jsonl"))
     assert debating
     assert not any(GOLD in path.read_text() for path in debating)
