@@ -362,12 +362,15 @@ class Ablation:
         evaluated. Later rounds continue from the state before it and keep their numbers.
     steps : tuple of str
         Steps that are never spoken.
+    turns : tuple of str
+        `NAME@ROUND`: the agent does not speak in this round, from 1, and keeps its earlier answer.
     """
 
     agents: tuple[str, ...] = ()
     edges: tuple[tuple[str, str], ...] = ()
     rounds: tuple[int, ...] = ()
     steps: tuple[str, ...] = ()
+    turns: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         named = {
@@ -375,6 +378,7 @@ class Ablation:
             "edge": [":".join(edge) for edge in self.edges],
             "round": [str(number) for number in self.rounds],
             "step": self.steps,
+            "turn": self.turns,
         }
         return " ".join(f"{kind}={','.join(names)}" for kind, names in named.items() if names)
 

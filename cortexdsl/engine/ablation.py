@@ -39,14 +39,17 @@ def without_agents(method: Method, ablation: Ablation) -> Method:
     return replace(method, role_agents=MappingProxyType(role_agents))
 
 
-def without_edges(graph: Graph, step: Step, ablation: Ablation, groups: Sequence[Sequence[str]]) -> Graph:
-    """Return a graph of all agents without the agents and edges that are left out, and without empty groups."""
+def without_edges(
+    graph: Graph, step: Step, ablation: Ablation, groups: Sequence[Sequence[str]], silent: Collection[str] = ()
+) -> Graph:
+    """Return a graph of all agents without what is left out, without empty groups, and with no silent listeners."""
     gone = set(ablation.agents)
     listeners = list(graph.listeners)
     if step.each == "group":
         remaining = [k for k, group in enumerate(groups) if not gone.issuperset(group)]
     else:
-        remaining = [k for k, name in enumerate(listeners) if name not in gone]
+        deaf = gone if step.each == "listener" else gone.union(silent)
+        remaining = [k for k, name in enumerate(listeners) if name not in deaf]
     speakers = [k for k, name in enumerate(graph.speakers) if name not in gone]
     cut = np.ix_(speakers, remaining)
     heard = graph.heard[cut].copy()
@@ -105,6 +108,11 @@ def _reasons(method: Method, ablation: Ablation) -> Iterator[Reason]:
         yield f"step {opening.name} opens the debate, and all that follows is about its answers", "leave out another"
     if method.decide.role is not None and method.decide.otherwise == "none" and is_lost("answer", method.decide.role):
         yield f"the answer of the debate is that of {method.decide.role} in step {silent}", "leave out another"
+    judges = {agent.name for agent in method.role_agents.get(method.decide.role or "", ())}
+    if method.decide.otherwise == "none" and (
+        deciding := sorted(judges & {turn.rpartition("@")[0] for turn in ablation.turns})
+    ):
+        yield f"the answer of the debate is that of {deciding[0]}", "leave out turns of others"
     for name, names in sorted(_schedule_names(method)):
         if name in OF_STEPS and is_lost(OF_STEPS[name], names=names):
             what = "a loop ends at the verdict of" if name == "approved" else f"{name} is computed from"

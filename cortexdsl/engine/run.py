@@ -285,13 +285,16 @@ class _Run:
         if self.through is not None and execution > self.through:
             raise _Enough
         names = set(players(self.method_after_removal, step.role))
-        agents = [agent for agent in self.method_after_removal.role_agents[step.role] if agent.name in names]
+        now_round = self.state.round + self.skipped_rounds
+        silent = {name for name in names if f"{name}@{now_round}" in self.ablation.turns}
+        agents = [agent for agent in self.method_after_removal.role_agents[step.role] if agent.name in names - silent]
+        self.skipped_rounds += bool(silent) and not agents and opens_round(self.method, step)
         # Weights are among the remaining agents; a fixed graph is made for all agents, so that it does not change.
         method = self.method_after_removal if isinstance(step.hears, Sparse) else self.method
         now = self._snapshot(method, "edges", self.state.round, step.name, execution, step=step.name)
         graph = await step_graph(now, step)
         if self.ablation != NOTHING:
-            graph = without_edges(graph, step, self.ablation, self.groups)
+            graph = without_edges(graph, step, self.ablation, self.groups, silent)
         subjects = players(self.method, step.of) if step.of else None
         planned = [without_heard(call, step, self.ablation) for call in planned_turns(step, agents, graph, subjects)]
         for batch in [[call] for call in planned] if step.order == "sequential" else [planned]:

@@ -1,6 +1,7 @@
 """Rule and verb `whatif`: debates branched from finished ones with one thing left out, and their effects.
 
-Reads the debates and plan.json. Writes the effects; its calls are logged next to those of the run.
+Reads the debates, their labels and plan.json. Writes the effects, and how often labelled turns change the answer. Its
+calls are logged next to those of the run.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +18,7 @@ import pandas as pd
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.values import range_of
-from cortexdsl.core import Ablation
+from cortexdsl.core import Ablation, Turn
 from cortexdsl.core.metrics import find_metric
 from cortexdsl.engine.ablation import without_agents
 from cortexdsl.errors import InputError
@@ -25,6 +27,8 @@ from cortexdsl.jobs.debate import debate_shard, shard_work, with_tools
 from cortexdsl.jobs.judge import judge_records
 from cortexdsl.jobs.score import decided_by
 from cortexdsl.metrics.counterfactuals import branch_rows, whole_rows
+from cortexdsl.metrics.labels import read_labels
+from cortexdsl.metrics.rows import LabelRow
 from cortexdsl.metrics.scores import Row
 from cortexdsl.metrics.view import Grade, grade_together
 from cortexdsl.models.job_tally import CallCounts, JobInfo
@@ -44,6 +48,8 @@ from cortexdsl.plan.record import read_plan
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.plan.whatif import whatif_of, whatif_slug
 from cortexdsl.records import Record, read_all
+from cortexdsl.stats.causes import LeftOutTurn, cause_of
+from cortexdsl.stats.tables.rows import CauseRow, columns_of
 from cortexdsl.stats.whatif import Removal, effects, name_without
 from cortexdsl.tasks.judging import Judgements, text_grades
 
@@ -57,8 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WHAT",
-        help="what is left out: agent=NAME, edge=SPEAKER:LISTENER, round=2 or step=NAME. The word agent, edge, "
-        "round or step alone leaves out each of them in turn. The entries of whatif in the spec are also "
+        help="what is left out: agent=NAME, edge=SPEAKER:LISTENER, round=2, step=NAME or turn=NAME@2. The word agent, "
+        "edge, round, step or turn alone leaves out each of them. The entries of whatif in the spec are also "
         "computed. Repeatable",
     )
     parser.add_argument("--plan", action="store_true", help="only print which calls would be sent")
@@ -86,13 +92,21 @@ def run(args: argparse.Namespace) -> int:
     )
     asyncio.run(_judge(plan, whatifs, options))
     table = _effects(plan, whatifs)
-    # In pandas' own lines: to_csv writes floats so that they are read back exactly.
-    write_lines(Path(plan.layout.effects), table.to_csv(index=False, lineterminator="\n").splitlines())
-    record_files(plan.layout, [plan.layout.effects])
+    causes = pd.DataFrame(_causes(plan, whatifs), columns=columns_of(CauseRow))
+    tables = {plan.layout.effects: table}
+    if plan.labelling is not None:
+        tables[plan.layout.causes] = causes
+    for path, rows in tables.items():
+        # In pandas' own lines: to_csv writes floats so that they are read back exactly.
+        write_lines(Path(path), rows.to_csv(index=False, lineterminator="\n").splitlines())
+    record_files(plan.layout, list(tables))
     seal_manifest(plan.layout)
     for note in _handed_on(plan, whatifs):
         print(note, file=sys.stderr)
     print(table.to_json(orient="records", lines=True, double_precision=15).rstrip() if args.json else _shown(table))
+    if len(causes) and not args.json:
+        print(f"\nTurns by label, and how many change the answer when left out ({plan.layout.causes}):")
+        print(causes.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
     return 0
 
 
@@ -110,7 +124,7 @@ def _with_arguments(plan: Plan, args: argparse.Namespace) -> list[Whatif]:
     if not whatifs:
         raise InputError(
             f"{args.spec}: nothing says what to leave out\n"
-            "    add --without agent (or edge, round, step), or write whatif: {CELL: [agent]} into the spec"
+            "    add --without agent (or edge, round, step, turn), or write whatif: {CELL: [agent]} into the spec"
         )
     return list(whatifs.values())
 
@@ -254,6 +268,48 @@ def _records(plan: Plan, dataset: str, one: Whatif) -> tuple[list[Record], list[
     labels = _labels(plan, dataset, slug)
     whole = read_all(_debates(plan, dataset, slug))
     return whole, [read_all([_path(plan, dataset, slug, label, w) for label in labels]) for w in one.without]
+
+
+def _causes(plan: Plan, whatifs: Sequence[Whatif]) -> list[CauseRow]:
+    """Compare turns that have a label with turns that do not: how many change the answer when they are left out."""
+    labels = [] if plan.labelling is None else [name for label in plan.labelling.labels for name in label.counted]
+    causes = []
+    for one in whatifs:
+        turns = [turn for dataset in plan.tasks for turn in _left_out_turns(plan, dataset, one)] if labels else []
+        causes += [cause_of(one.cell, name, turns) for name in labels if any(name in turn.known for turn in turns)]
+    return causes
+
+
+def _left_out_turns(plan: Plan, dataset: str, one: Whatif) -> Iterator[LeftOutTurn]:
+    """Yield each turn that a counterfactual of a cell leaves out of a debate; several calls of a round are one turn."""
+    assert plan.labelling is not None
+    slug, clusters = plan.cell_named(one.cell).slug, plan.task(dataset).clusters
+    counted = {label.name: label.counted for label in plan.labelling.labels}
+    known: dict[tuple[int, str, str], dict[str, bool]] = defaultdict(dict)
+    for row in read_labels(Path(plan.layout.part("labels", dataset, slug))):
+        of_turn = known[row.replicate, row.question_id, _place(row)]
+        for name, value in counted[row.label].items() if row.value is not None else ():
+            of_turn[name] = of_turn.get(name, False) or row.value == value
+    whole, branches = _records(plan, dataset, one)
+    originals = {(record.header.replicate, record.debate.question_id): record.debate for record in whole}
+    for without, branch in zip(one.without, branches, strict=True):
+        for record in branch if len(without.turns) == 1 else ():
+            replicate, question = record.header.replicate, record.debate.question_id
+            original = originals[replicate, question]
+            if (turn := without.turns[0]) in {_place(each) for each in original.turns}:
+                given = known[replicate, question, turn]
+                yield LeftOutTurn(
+                    question=f"{dataset}/{clusters.get(question) or question}",
+                    debate=f"{dataset}/{question}/{replicate}",
+                    place=f"{dataset}/{without}",
+                    labels=frozenset(name for name, holds in given.items() if holds),
+                    known=frozenset(given),
+                    changed=record.debate.answer != original.answer,
+                )
+
+
+def _place(turn: Turn | LabelRow) -> str:
+    return f"{turn.speaker}@{turn.round}"
 
 
 def _shown(table: pd.DataFrame) -> str:

@@ -149,7 +149,7 @@ COVERED: Mapping[type, Coverage] = {
     StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),
     TurnFilter: Coverage("Told", "steps about_me last", later="where", expressions="where"),
     Whatif: Coverage("Whatif", "cell without", former={"coalitions": None}),
-    Ablation: Coverage("Without", "agents edges rounds steps"),
+    Ablation: Coverage("Without", "agents edges rounds steps", later="turns"),
 }
 
 

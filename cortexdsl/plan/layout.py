@@ -259,6 +259,7 @@ class Layout:
         return f"{self.root}/whatif/judgements/{dataset}/{cell}.jsonl"
 
     effects = _File("whatif/effects.csv")
+    causes = _File("whatif/causes.csv")
     """The effects of leaving something out on a cell's score."""
 
     def phase(self, training: str, phase: str) -> str:

@@ -1,4 +1,4 @@
-"""Counterfactuals of a cell: which debates run again without which agents, edges, rounds or steps."""
+"""Counterfactuals of a cell: which debates run again without which agents, edges, rounds, steps or turns."""
 
 from __future__ import annotations
 
@@ -114,11 +114,11 @@ def _of(kind: str, names: tuple[str, ...]) -> Ablation:
         return Ablation(edges=tuple((speaker, listener) for speaker, listener in pairs))
     if kind == "round":
         return Ablation(rounds=tuple(int(name) for name in names))
-    return Ablation(agents=names) if kind == "agent" else Ablation(steps=names)
+    return Ablation(**{f"{kind}s": names})  # type: ignore[arg-type]
 
 
 def _known(kind: str, method: Method, example: Debate) -> tuple[str, ...]:
-    """Return the names that can be left out of one kind: agents, edges, rounds or steps of a debate of full length.
+    """Return the names that can be left out of one kind: agents, edges, rounds, steps or turns of a full debate.
 
     If weights or chance choose the edges, all possible edges count.
     """
@@ -128,6 +128,8 @@ def _known(kind: str, method: Method, example: Debate) -> tuple[str, ...]:
         return tuple(str(number) for number in range(1, example.rounds + 1))
     if kind == "step":
         return tuple(dict.fromkeys(turn.step for turn in example.turns))
+    if kind == "turn":
+        return tuple(dict.fromkeys(f"{turn.speaker}@{turn.round}" for turn in example.turns if turn.round))
     edges = {(example.turns[heard].speaker, turn.speaker): None for turn in example.turns for heard in turn.heard}
     for step in method.steps.values():
         if isinstance(step.hears, Sparse | RandomEdges):

@@ -29,7 +29,7 @@ from cortexdsl.report.tables.spending import RunCost
 from cortexdsl.report.tables.table import Table
 from cortexdsl.report.tables.tournament import JUDGES, TOURNAMENT
 from cortexdsl.report.tables.training import KEPT, LEARNING
-from cortexdsl.report.tables.whatif import EFFECTS
+from cortexdsl.report.tables.whatif import CAUSES, EFFECTS
 from cortexdsl.report.templates import style, template
 from cortexdsl.report.unfinished import Unfinished, left_line
 
@@ -49,7 +49,7 @@ _DATA = {
 }
 _OWN_SECTIONS = (
     "hypotheses", "rounds", "agents", "agreement", "health", FITS, GRID, LEARNING, KEPT, PERSUASION, CALIBRATION,
-    EFFECTS, TOURNAMENT, JUDGES,
+    EFFECTS, CAUSES, TOURNAMENT, JUDGES,
 )  # fmt: skip
 """Tables that have a place of their own; all others stand with the metrics."""
 

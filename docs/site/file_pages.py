@@ -46,6 +46,7 @@ TABLES: Mapping[str, tuple[str, type]] = {
     "judges.csv": ("Judges of a tournament; `ballots` and `ties` are of answers that differ.", rows.JudgeRow),
     "tokens.csv": ("Tokens of debates, as measured and as a model of debates in groups predicts.", rows.TokenRow),
     "whatif/effects.csv": ("What leaving something out changes.", tests.EffectRow),
+    "whatif/causes.csv": ("Labelled turns, and those that [change the answer](../labels.md).", tests.CauseRow),
 }
 """What each table has, and its columns as their writers declare them."""
 

@@ -92,6 +92,42 @@ def test_a_step_that_is_left_out_is_never_spoken() -> None:
     assert {turn.step for turn in debate.turns} == {"answer", "revise"}
 
 
+def test_a_turn_that_is_left_out_is_silence_in_one_round() -> None:
+    """Its speaker keeps its answer, which others still hear, and speaks again in the next round."""
+    debate, stage = without(TWICE, turns=("b@1",))
+    assert stage.trace()[3:] == [
+        "revise:a1 <- answer:b0 answer:c0",
+        "revise:c1 <- answer:a0 answer:b0",
+        "revise:a2 <- answer:b0 revise:c1",
+        "revise:b2 <- revise:a1 revise:c1",
+        "revise:c2 <- revise:a1 answer:b0",
+    ]
+    assert debate.graphs[0].listeners == ("a", "c")
+    last, _ = without(TWICE, turns=("b@2",))
+    assert [(turn.speaker, turn.round) for turn in last.turns if turn.speaker == "b"] == [("b", 0), ("b", 1)]
+    assert sorted(last.votes) == ["a", "b", "c"]
+
+
+def test_the_turn_of_the_only_speaker_is_its_round() -> None:
+    alone = method({"answer": {}, "revise": {}}, ["answer", Repeat(2, ("revise",))], "a")
+    debate, _ = without(alone, turns=("a@1",))
+    same, _ = without(alone, rounds=(1,))
+    assert debate.turns == same.turns
+    assert debate.rounds == 1
+
+
+def test_a_turn_that_gives_the_answer_is_needed() -> None:
+    steps = {**TALK, "rule": {"role": "judge", "hears": OfRole(("debater",))}}
+    judged = method(
+        steps, ["answer", "revise", "rule"], {"debater": "a b", "judge": "j"}, decide=Decide("last", "judge")
+    )
+    assert why_needed(judged, Ablation(turns=("j@2",))) == (
+        "the answer of the debate is that of j",
+        "leave out turns of others",
+    )
+    assert why_needed(judged, Ablation(turns=("a@1",))) is None
+
+
 def test_groups_stay_those_that_they_were() -> None:
     grouped = method({"answer": {}, "revise": {"hears": Groups(2)}}, ["answer", "revise"], "a b c d e")
     whole, _ = without(grouped)

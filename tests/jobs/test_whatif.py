@@ -186,6 +186,45 @@ def test_the_report_tells_of_them_apart_from_results(here: Path, capsys: pytest.
     assert (Path("results/x/tables/whatif.csv")).read_text().count("\n") == 3
 
 
+def test_turns_by_label_and_how_many_change_the_answer(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By hand from the records: a turn changes the answer if its debate without it ends with another one."""
+    labels = (
+        "labels: {shifted: changed, move: {prompt: my/move.j2, values: [checks, follows]}}\nanalysis: {judge: wise}\n"
+    )
+    Path("specs/x.yaml").write_text(SPEC.replace("[agent=eve]", "[turn]") + labels)
+    Path("prompts/my").mkdir(parents=True)
+    template = "{% include 'labels/turn.j2' %}\nHow does it move?\n{% include 'labels/end.j2' %}\n"
+    Path("prompts/my/move.j2").write_text(template)
+    part = ["--dataset", "arithmetic", "--cell", "talk"]
+    assert main(["label", "x", *part, "--out", "results/x/parts/arithmetic/talk/labels.csv"]) == 0
+    assert main(["whatif", "x"]) == 0
+    labelled = pd.read_csv("results/x/parts/arithmetic/talk/labels.csv")
+    causes = pd.read_csv("results/x/whatif/causes.csv").set_index("label")
+    assert list(causes.index) == ["shifted", "move_checks", "move_follows"]
+    originals = {
+        (record.header.replicate, record.debate.question_id): record.debate
+        for path in debate_files(Path("results/x"))
+        for record in read_debates(path)
+    }
+    counts = {"yes": [0, 0], "no": [0, 0]}
+    for path in Path("results/x/whatif/debates").rglob("*.jsonl"):
+        for record in read_debates(path):
+            speaker, _, round_ = record.header.without.removeprefix("turn=").rpartition("@")
+            key = record.header.replicate, record.debate.question_id
+            rows = labelled[(labelled.replicate == key[0]) & (labelled.question_id == key[1])]
+            rows = rows[(rows.label == "shifted") & (rows.speaker == speaker) & (rows["round"] == int(round_))]
+            for value in rows.value:
+                counts[value][0] += 1
+                counts[value][1] += record.debate.answer != originals[key].answer
+    shifted = causes.loc["shifted"]
+    assert [shifted.turns, shifted.changed, shifted.other_turns, shifted.other_changed] == [
+        *counts["yes"],
+        *counts["no"],
+    ]
+    assert sum(counts["yes"]) > 0
+    assert "how many change the answer when left out" in capsys.readouterr().out
+
+
 WORDS = SPEC.replace("{name: arithmetic, size: 5}", "{file: words.jsonl, kind: text, metric: f1}").replace(
     "whatif:", "analysis: {metrics: [f1, judged, calls], judge: wise}\nwhatif:"
 ).replace("replicates: 2", "replicates: 1")  # fmt: skip

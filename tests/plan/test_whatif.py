@@ -28,6 +28,8 @@ def left_out(folder: Path, whatif: str) -> list[str]:
         ("full: agent", ["agent=one", "agent=two", "agent=three"]),
         ("full: [round]", ["round=1"]),
         ("full: step", ["step=revise"]),
+        ("full: turn", ["turn=one@1", "turn=two@1", "turn=three@1"]),
+        ("full: turn=two@1", ["turn=two@1"]),
         ("full: ['agent=one,three', edge=one:two]", ["agent=one,three", "edge=one:two"]),
     ],
 )  # fmt: skip
@@ -47,6 +49,8 @@ def test_along_edges_that_depend_on_weights_anybody_may_hear_anybody(tmp_path: P
         ("vote: agent", "27:9", "there is no cell 'vote'"),
         ("full: round=2", "27:9", "there is no round 2 in full\n    rounds: 1"),
         ("full: round=0", "27:9", "round 0 is the opening"),
+        ("full: turn=one@0", "27:9", "round 0 is the opening"),
+        ("full: turn=one@2", "27:9", "there is no turn one@2 in full\n    did you mean one@1?"),
         ("full: step=answer", "27:9", "step answer opens the debate"),
         ("full: [agents]", "27:10", "'agents' is nothing that can be left out\n    did you mean agent?"),
         ("full: 'agent=one,two,three'", "27:9", "nobody is left to debate as debater"),

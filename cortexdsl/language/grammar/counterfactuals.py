@@ -1,4 +1,4 @@
-"""`whatif:`: what counterfactuals leave out, such as `agent`, `edge=ann:bob`, `round=2`, `step=check`."""
+"""`whatif:`: what counterfactuals leave out, such as `agent`, `edge=ann:bob`, `round=2`, `step=check`, `turn=ann@2`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from pydantic import AfterValidator, BeforeValidator
 from cortexdsl.errors import InputError, nearest
 from cortexdsl.language.grammar.entries import Text, invalid
 
-KINDS = ("agent", "edge", "round", "step")
-FORMS = "write agent, edge, round or step for each in turn; agent=NAME, edge=SPEAKER:LISTENER, round=2, step=NAME"
+KINDS = ("agent", "edge", "round", "step", "turn")
+FORMS = (
+    "write agent, edge, round, step or turn for each of them; "
+    "agent=NAME, edge=SPEAKER:LISTENER, round=2, step=NAME, turn=NAME@2"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,10 @@ def parse_left_out(text: str) -> LeftOut:
         raise InputError(f"{text!r} is nothing that can be left out\n    {nearest(kind, KINDS)}; {FORMS}")
     names = tuple(name.strip() for name in listed.split(",")) if is_named else ()
     for name in names:
-        if not re.fullmatch({"edge": r"[^:\s]+:[^:\s]+", "round": r"[1-9]\d*"}.get(kind, r"[^:\s]+"), name):
-            opening = " (round 0 is the opening, which all the rest is about)" if (kind, name) == ("round", "0") else ""
+        forms = {"edge": r"[^:\s]+:[^:\s]+", "round": r"[1-9]\d*", "turn": r"[^:\s]+@[1-9]\d*"}
+        if not re.fullmatch(forms.get(kind, r"[^:\s]+"), name):
+            is_opening = kind in ("round", "turn") and name.rpartition("@")[2] == "0"
+            opening = " (round 0 is the opening, which all the rest is about)" if is_opening else ""
             raise InputError(
                 f"{text!r}: {name!r} is not {'an' if kind[0] in 'ae' else 'a'} {kind}{opening}\n    {FORMS}"
             )

@@ -9,15 +9,16 @@ from cortexdsl.numbers import difference, estimate, interval, p_value
 from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.table import Table, count, group, numbers, share, tabulate, text, value
-from cortexdsl.stats.tables.rows import EffectRow
+from cortexdsl.stats.tables.rows import CauseRow, EffectRow
 from cortexdsl.stats.tables.score_table import ALL
 
-EFFECTS = "whatif"
+EFFECTS, CAUSES = "whatif", "causes"
 
 
 def whatif_tables(folder: Path) -> tuple[Table, ...]:
     """Return the tables of a results folder's counterfactuals; none if nothing was left out."""
-    return tuple(filter(None, [_effect_table(_effects(folder))]))
+    causes = read_frame(folder / "whatif" / "causes.csv", CauseRow)
+    return tuple(filter(None, [_effect_table(_effects(folder)), _cause_table(causes)]))
 
 
 def whatif_lines(folder: Path) -> Iterator[str]:
@@ -78,3 +79,30 @@ def _effect_table(rows: Sequence[EffectRow]) -> Table | None:
         "difference, above 0 if there is more with it. Effects asked for after the run are a family of their own."
     )
     return tabulate(EFFECTS, "What leaving something out changes.", fields, rows, note)
+
+
+def _cause_table(rows: Sequence[CauseRow]) -> Table | None:
+    if not rows:
+        return None
+    fields = [
+        text("Cell", "cell"),
+        text("Label", "label"),
+        count("Labelled turns", "turns"),
+        count("of these change the answer", "changed"),
+        count("Other turns", "other_turns"),
+        count("of these change it", "other_changed"),
+        numbers(
+            "Difference",
+            ("difference", "ci_low", "ci_high"),
+            lambda row: (
+                f"{difference(row.difference, 'share')} {interval(row.ci_low, row.ci_high, 'share', signed=True)}"
+            ),
+            is_strong=lambda row: row.ci_low is not None and row.ci_low > 0,
+        ),
+    ]
+    note = (
+        "A turn changes the answer if its debate without it ends with another one. The difference is between turns of "
+        "one debate, given who speaks and when; a label marks causes if its interval is above 0. Intervals are not "
+        "corrected for the number of labels."
+    )
+    return tabulate(CAUSES, "Whether labelled turns are causes of the answer.", fields, rows, note)

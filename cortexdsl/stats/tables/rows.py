@@ -163,3 +163,19 @@ class EffectRow:
     declared: bool = False
     note: str = ""
     metric: str = "accuracy"
+
+
+@dataclass(frozen=True, slots=True)
+class CauseRow:
+    """A row of whatif/causes.csv: how often turns with a label change the answer of their debate."""
+
+    cell: str
+    label: str
+    turns: int
+    changed: int
+    other_turns: int
+    other_changed: int
+    difference: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n_questions: int
