@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import t as student
 
 from cortexdsl.core import Floats
@@ -57,7 +59,8 @@ def cause_of(cell: str, label: str, turns: Sequence[LeftOutTurn], level: float =
     )
     questions = int(question.max()) + 1
     within, outcome = _centred(has, debate, place), _centred(changed, debate, place)
-    sums, squares = np.bincount(question, within * outcome), np.bincount(question, within**2)
+    sums = np.bincount(question, within * outcome).astype(float)
+    squares = np.bincount(question, within**2).astype(float)
     if squares.sum() <= 1e-9:
         return CauseRow(cell, label, *counts, None, None, None, questions)
     difference = float(sums.sum() / squares.sum())
@@ -81,7 +84,7 @@ def _not_rejected(sums: Floats, squares: Floats, level: float) -> tuple[float | 
     return max(-1.0, (half_b - inside**0.5) / a), min(1.0, (half_b + inside**0.5) / a)
 
 
-def _centred(values: Floats, *groupings: Sequence[int]) -> Floats:
+def _centred(values: Floats, *groupings: npt.NDArray[Any]) -> Floats:
     """Return values minus the means of their groups, in turn until those of all groupings are 0."""
     while True:
         before = values
