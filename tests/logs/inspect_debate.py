@@ -52,8 +52,13 @@ def debate() -> Any:
     return solve
 
 
-if __name__ == "__main__":
+def sums() -> Task:
+    """Return the task. Its mock models say each text once, so each run needs a new one."""
     samples = [Sample(id="q1", input="3 + 4?", target="7"), Sample(id="q2", input="5 + 2?", target="7")]
     judge = model_graded_qa(model=model("judge", "GRADE: C", "GRADE: I"))
-    sums = Task(dataset=MemoryDataset(samples, name="sums"), solver=debate(), scorer=[match(numeric=True), judge])
-    eval(sums, model="mockllm/none", log_dir=sys.argv[1], display="none", log_format=sys.argv[2])
+    return Task(dataset=MemoryDataset(samples, name="sums"), solver=debate(), scorer=[match(numeric=True), judge])
+
+
+if __name__ == "__main__":
+    for form in sys.argv[2:]:
+        eval(sums(), model="mockllm/none", log_dir=sys.argv[1], display="none", log_format=form)
