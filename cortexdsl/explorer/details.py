@@ -7,6 +7,7 @@ questions; those of imported transcripts are stored next to the records.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -41,6 +42,11 @@ def read_debate(store: IndexStore, number: int) -> dict[str, Any] | None:
             " FROM debates JOIN files ON files.id = debates.file WHERE debates.id = ?",
             (number,),
         ).fetchone()
+        labels = db.execute(
+            "SELECT turn, label, labels.value FROM labels JOIN debates USING (dataset, question, cell, replicate)"
+            " WHERE debates.id = ?",
+            (number,),
+        ).fetchall()
     if row is None:
         return None
     path, line, offset, length, dataset, question, cell, replicate, score, worths = row
@@ -56,7 +62,10 @@ def read_debate(store: IndexStore, number: int) -> dict[str, Any] | None:
     if key != (dataset, question, cell, replicate):
         raise RecordError(f"{where}: another debate stands there by now; look again in a moment")
     scores = json.loads(worths) if worths else []
-    return {"id": number, "where": where, "score": score, **debate_as_shown(record, scores, score)}
+    given: dict[int, dict[str, str | None]] = defaultdict(dict)
+    for turn, label, value in labels:
+        given[turn][label] = value
+    return {"id": number, "where": where, "score": score, "labels": given, **debate_as_shown(record, scores, score)}
 
 
 def turns_as_shown(debate: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -10,14 +10,16 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.display.progress import WatchedRun, expected_in
 from cortexdsl.display.wording import plain_values
-from cortexdsl.errors import CortexError, RecordError
+from cortexdsl.errors import CortexError, InputError, RecordError
 from cortexdsl.explorer.details import index_questions, read_debate, read_question, turns_as_shown
 from cortexdsl.explorer.folders import ResultsFolder
+from cortexdsl.explorer.human_labels import HumanLabels
 from cortexdsl.explorer.indexer import Indexer
 from cortexdsl.explorer.overview import overview
 from cortexdsl.explorer.store import IndexStore, debate_table
@@ -55,6 +57,7 @@ class OpenExperiment:
         self._unknown = ""
         self._planned = -1.0
         self._table: tuple[int, bytes] = (-1, b"")
+        self._human = threading.Lock()
         self._lock = threading.Lock()  # of the prompts, the table and the watch
         self.store.prepare()
 
@@ -84,7 +87,8 @@ class OpenExperiment:
 
     def overview(self) -> bytes:
         """Return the overview of the experiment, with its progress."""
-        return _json(overview(self.place) | {"unknown_questions": self._unknown} | self._state())
+        own = {"unknown_questions": self._unknown, "human_labels": self.human_labels.path.as_posix()}
+        return _json(overview(self.place) | own | self._state())
 
     def progress(self) -> bytes:
         """Return the progress of the run and of the index."""
@@ -132,9 +136,18 @@ class OpenExperiment:
     def debate(self, number: int) -> dict[str, Any] | None:
         """Return a debate, or its `fault` if the record cannot be read; None if there is none."""
         try:
-            return read_debate(self.store, number)
+            debate = read_debate(self.store, number)
         except RecordError as error:
             return {"id": number, "fault": str(error)}
+        human: dict[int, dict[str, str]] = {}
+        with suppress(InputError):  # an unreadable file is reported as soon as a label is written
+            human = self.human_labels.of(number) if debate and debate["labels"] else {}
+        return debate and {**debate, "human": human}
+
+    @property
+    def human_labels(self) -> HumanLabels:
+        """The human labels of its turns; the run may have other labels by now."""
+        return HumanLabels(self.place.root, self.store, self.place.plan().labels, self._human)
 
     def question(self, dataset: str, question: str) -> dict[str, Any] | None:
         """Return a question; None if it is unknown."""

@@ -98,9 +98,11 @@ class Indexer:
     def _add_scores(self, path: Path, mark: str) -> None:
         rows = read_rows(path)
         with self._store.writing() as db:
-            _begin(db, path, mark)
+            file = _begin(db, path, mark)
             if path.name == "answers.csv":
                 _add_answer_scores(db, rows)
+            elif path.name == "labels.csv":
+                _add_labels(db, file, rows)
             else:
                 db.executemany(
                     "UPDATE debates SET score = ?, to_right = ?, to_wrong = ?, repetitive = ?, other_language = ?"
@@ -128,9 +130,9 @@ def _record_files(root: Path) -> list[Path]:
 
 
 def _score_files(root: Path) -> list[Path]:
-    """Return the scores of each cell (those of all cells are written later), and the scores of single answers."""
-    parts = sorted((root / "parts").glob("*/*/scores.csv"))
-    return [*(parts or [root / "scores.csv"]), *sorted((root / "parts").glob("*/*/answers.csv"))]
+    """Return the scores of each cell (those of all cells are written later), of single answers, and the labels."""
+    parts = [sorted((root / "parts").glob(f"*/*/{name}.csv")) for name in ("scores", "answers", "labels")]
+    return [*(parts[0] or [root / "scores.csv"]), *parts[1], *parts[2]]
 
 
 def _mark(path: Path) -> str:
@@ -161,7 +163,7 @@ def _begin(db: sqlite3.Connection, path: Path, mark: str) -> int:
 
 def _forget(db: sqlite3.Connection, path: str) -> None:
     for (file,) in db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchall():
-        for table in ("debates", "faults"):
+        for table in ("debates", "faults", "labels"):
             db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))
         db.execute("DELETE FROM files WHERE id = ?", (file,))
 
@@ -194,6 +196,24 @@ def _add_answer_scores(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]
         found.setdefault(_key(row), []).append(number(row, "score"))
     db.executemany(
         f"UPDATE debates SET worths = ? WHERE {_KEY}", [(json.dumps(worths), *key) for key, worths in found.items()]
+    )
+
+
+def _add_labels(db: sqlite3.Connection, file: int, rows: Iterable[Mapping[str, Any]]) -> None:
+    db.executemany(
+        "INSERT INTO labels VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                file,
+                *_key(row),
+                number(row, "turn"),
+                number(row, "round"),
+                row["speaker"],
+                row["label"],
+                row["value"] or None,
+            )
+            for row in rows
+        ],
     )
 
 

@@ -42,6 +42,7 @@ def overview(place: ResultsFolder) -> dict[str, Any]:
             root / "comparisons.csv", ("family", "dataset", "metric", "cell", "reference"),
             ("difference", "ci_low", "ci_high", "p_adjusted"),
         ),
+        "labels": plan.labels,
         "meaning": plan_facts(plan),
         "stopped": stop_note(root),
         "has_report": any((root / page).is_file() for page in ("report.html", "stopped.html")),

@@ -1,4 +1,4 @@
-"""The explorer as a server: pages, data and reports, for one person on one machine; and who may read them."""
+"""The explorer as a server: pages, data and reports, for one person on one machine; and who may read and label."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import hmac
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
@@ -16,8 +17,10 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from cortexdsl.errors import InputError, RecordError
 from cortexdsl.explorer.experiment import OpenExperiment
 from cortexdsl.explorer.folders import ResultsFolder
+from cortexdsl.models.transports.addresses import is_loopback
 
 COOKIE = "cortexdsl-explorer"
 POLICY = (
@@ -74,16 +77,29 @@ def guard(host: str, port: Callable[[], int], token: str | None) -> Middleware:
             return "another site may not ask"
         return None
 
+    def why_no_label(request: web.Request) -> str | None:
+        if not may_label(host, token):
+            return "labels are written only by an explorer that no other machine reaches, with a token"
+        if (
+            request.headers.get("Origin") is None
+            or request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin"
+        ):
+            return "only the explorer's own pages write labels"
+        return None if request.content_type == "application/json" else "a label is written as JSON"
+
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         refused = why_not(request)
         if refused is not None:
             return with_headers(web.Response(status=403, text=f"{refused}\n"))
-        if request.method not in ("GET", "HEAD"):
-            return with_headers(web.Response(status=405, text="the explorer is read-only\n"))
+        is_label = request.method == "POST" and LABEL.fullmatch(request.path) is not None
+        if request.method not in ("GET", "HEAD") and not is_label:
+            return with_headers(web.Response(status=405, text="only human labels can be written\n"))
+        if is_label and (why := why_no_label(request)):
+            return with_headers(web.Response(status=403, text=f"{why}\n"))
         if token is not None:
             given = request.query.get("token", "")
-            if is_same_token(given, token):
+            if is_same_token(given, token) and not is_label:
                 # Redirect to the address without the token; browsers keep the fragment.
                 answer = web.Response(status=303, headers={"Location": "/" + request.rel_url.raw_path.lstrip("/")})
                 answer.set_cookie(f"{COOKIE}-{port()}", token, httponly=True, samesite="Strict", path="/")
@@ -97,6 +113,11 @@ def guard(host: str, port: Callable[[], int], token: str | None) -> Middleware:
             raise
 
     return middleware
+
+
+def may_label(host: str, token: str | None) -> bool:
+    """Return whether an explorer writes human labels: only its own user can reach it."""
+    return token is not None and is_loopback(host)
 
 
 def is_any(host: str) -> bool:
@@ -117,6 +138,8 @@ def with_headers(answer: web.StreamResponse) -> web.StreamResponse:
 
 
 BUILT = Path(__file__).parent / "built"
+LABEL = re.compile(r"/data/x/\d{1,6}/label\.json")
+MOST_OF_A_LABEL = 10_000  # bytes
 EVERY = 2.0  # seconds between updates of the index
 ASLEEP = 20.0  # seconds without a request after which updates pause
 _MANY = 2_000  # bytes from which a response is compressed
@@ -151,10 +174,12 @@ class Explorer:
         self.experiments = [OpenExperiment(place) for place in places]
         self._last_request = time.monotonic()
         self._is_open = True
+        self._may_label = False
 
     def app(self, host: str, port: Any, token: str | None = None) -> web.Application:
         """Return the application; `port` returns the port once the server listens."""
-        app = web.Application(middlewares=[guard(host, port, token)])
+        app = web.Application(middlewares=[guard(host, port, token)], client_max_size=MOST_OF_A_LABEL)
+        self._may_label = may_label(host, token)
         app.router.add_get("/", self._page)
         app.router.add_get("/{name:app\\.(?:js|css)}", self._built)
         app.router.add_get("/favicon.ico", self._no_icon)
@@ -163,6 +188,7 @@ class Explorer:
         app.router.add_get(f"{inside}/table.json", self._table)
         for path, of in _PAGES.items():
             app.router.add_get(f"{inside}/{path}", partial(self._data, of))
+        app.router.add_post(f"{inside}/label.json", self._label)
         app.router.add_get("/report/{path:.+}", self._report)
         app.cleanup_ctx.append(self._update_indexes)
         return app
@@ -203,7 +229,22 @@ class Explorer:
 
     async def _names(self, request: web.Request) -> web.StreamResponse:
         names = [experiment.place.name for experiment in self.experiments]
-        return _answer(json.dumps({"experiments": names, "is_static": False}).encode())
+        state = {"experiments": names, "is_static": False, "can_label": self._may_label}
+        return _answer(json.dumps(state).encode())
+
+    async def _label(self, request: web.Request) -> web.StreamResponse:
+        """Write a human label, and return those of its debate."""
+        experiment = self._experiment(request)
+        try:
+            given = await request.json()
+            place = int(given["debate"]), int(given["turn"]), str(given["label"]), str(given["value"])
+        except (ValueError, KeyError, TypeError):
+            raise web.HTTPBadRequest(text="a label needs a debate, a turn, a label and a value\n") from None
+        try:
+            labels = await asyncio.to_thread(experiment.human_labels.put, *place)
+        except (InputError, RecordError) as error:
+            raise web.HTTPConflict(text=f"{error}\n") from None
+        return _answer(json.dumps(labels).encode())
 
     async def _data(self, of: Callable[[OpenExperiment, web.Request], Any], request: web.Request) -> web.StreamResponse:
         value = await asyncio.to_thread(of, self._experiment(request), request)

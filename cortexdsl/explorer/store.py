@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 from cortexdsl.plan.record import PlanRecord
 from cortexdsl.records.links import OUTCOMES
 
-VERSION = 5
+VERSION = 6
 NAME = ".explorer.sqlite"
 _WAIT = 30.0  # seconds, if another explorer writes the same index
 
@@ -36,6 +36,11 @@ CREATE TABLE debates (
 );
 CREATE INDEX debates_by_file ON debates (file);
 CREATE INDEX debates_by_key ON debates (dataset, question, cell, replicate);
+CREATE TABLE labels (
+    file INTEGER, dataset TEXT, question TEXT, cell TEXT, replicate INTEGER,
+    turn INTEGER, round INTEGER, speaker TEXT, label TEXT, value TEXT  -- no value: unreadable
+);
+CREATE INDEX labels_by_key ON labels (dataset, question, cell, replicate);
 CREATE TABLE faults (file INTEGER, line INTEGER, message TEXT);
 CREATE TABLE questions (
     dataset TEXT, question TEXT, text TEXT, options TEXT, context TEXT, gold TEXT, images TEXT,
@@ -135,8 +140,8 @@ def debate_table(db: sqlite3.Connection, plan: PlanRecord) -> bytes:
     `debates` is an object of columns of equal length: `id`, `question`, `cell`, `answer`, `stop` and `source` are
     numbers (the last five are indices of the lists `questions`, `cells`, `answers`, `stops` and `sources`; -1: no
     answer), `replicate`, `score` (null: unknown), `had` (one bit for each outcome of `outcomes` that a reply had),
-    and counts. Questions and cells are in the plan's order, then others; debates are ordered by question, cell and
-    replicate.
+    and counts. `labels` has the rows of the debates with a turn of each label. Questions and cells are in the plan's
+    order, then others; debates are ordered by question, cell and replicate.
     """
     texts = {
         (dataset, question): text
@@ -181,8 +186,25 @@ def debate_table(db: sqlite3.Connection, plan: PlanRecord) -> bytes:
             "score": [None if value is None else _plain(value) for value in score],
             **{name: list(map(_plain, column)) for name, column in zip(_COUNTS, counts, strict=True)},
         },
+        "labels": _labelled(db, {(*row[:3],): number for number, row in enumerate(rows)}, questions, cells),
     }
     return json.dumps(listing, separators=(",", ":")).encode()
+
+
+def _labelled(
+    db: sqlite3.Connection, rows: Mapping[tuple[Any, ...], int], questions: Mapping[Any, int], cells: Mapping[Any, int]
+) -> dict[str, list[int]]:
+    """Return the rows of the debates with a turn of each label: `capitulation`, `move: follows`, `move: unreadable`."""
+    labelled: dict[str, list[int]] = {}
+    for dataset, question, cell, replicate, label, value in db.execute(
+        "SELECT DISTINCT dataset, question, cell, replicate, label, value FROM labels WHERE value IS NOT 'no'"
+        " ORDER BY label, value"
+    ):
+        row = rows.get((questions.get((dataset, question)), cells.get(cell), replicate))
+        if row is not None:
+            name = label if value == "yes" else f"{label}: {value or 'unreadable'}"
+            labelled.setdefault(name, []).append(row)
+    return labelled
 
 
 def _codes(values: Iterable[Any]) -> dict[Any, int]:

@@ -179,6 +179,7 @@ class PlanRecord(PlannedCells):
     stopping: StoppingRule | None = None
     trainings: tuple[TrainingRecord, ...] = ()
     learned: tuple[LearnedRecord, ...] = ()
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     estimate: Mapping[str, Any] = field(default_factory=dict)
     layout: Layout = field(default=Layout(""), compare=False)
 
@@ -217,7 +218,7 @@ def _shard(record: Any) -> Shard:
         raise FieldError("is not a shard") from error
 
 
-_AT_TIMES = ("given", "layout", "learned")
+_AT_TIMES = ("given", "labels", "layout", "learned")
 """Fields that the file has only if they have another value than their default."""
 
 

@@ -17,7 +17,7 @@ export type Order = keyof typeof ORDERS;
 
 export type Filter = {
   dataset: string; cells: string[]; replicate: number; question: string; marks: Mark[];
-  right: string; wrong: string; apart: string[]; agent: string; confidence: string; text: string; sort: Order;
+  right: string; wrong: string; apart: string[]; agent: string; confidence: string; label: string; text: string; sort: Order;
 };
 
 export function filterOf(query: URLSearchParams): Filter {
@@ -33,6 +33,7 @@ export function filterOf(query: URLSearchParams): Filter {
     apart: query.getAll("apart").slice(0, 2),
     agent: query.get("agent") ?? "",
     confidence: query.get("confidence") ?? "",
+    label: query.get("label") ?? "",
     text: query.get("text") ?? "",
     sort: sort in ORDERS ? (sort as Order) : "",
   };
@@ -42,7 +43,7 @@ export function filtersOf(filter: Filter): Filters {
   return {
     dataset: filter.dataset, cell: filter.cells, replicate: filter.replicate || null, question: filter.question,
     is: filter.marks.join(","), right: filter.right, wrong: filter.wrong, apart: filter.apart, agent: filter.agent,
-    confidence: filter.confidence, text: filter.text, sort: filter.sort,
+    confidence: filter.confidence, label: filter.label, text: filter.text, sort: filter.sort,
   };
 }
 
@@ -149,6 +150,7 @@ export class Debates {
       ? new Set(this.columns.cells.flatMap((name, code) => (agentsOf(name).includes(filter.agent) ? [code] : [])))
       : null;
     const source = filter.confidence ? this.columns.sources.indexOf(filter.confidence) : null;
+    const labelled = filter.label ? new Set(this.columns.labels[filter.label] ?? []) : null;
     const questions = new Set<number>();
     this.columns.questions.forEach(([dataset, name], code) => {
       if ((!filter.dataset || dataset === filter.dataset) && (!filter.question || name === filter.question)) questions.add(code);
@@ -164,6 +166,7 @@ export class Debates {
       if (!questions.has(question[row]!) || (cells.size && !cells.has(cell[row]!))) continue;
       if (filter.replicate && replicate[row] !== filter.replicate) continue;
       if (peopled && !peopled.has(cell[row]!)) continue;
+      if (labelled && !labelled.has(row)) continue;
       if (source !== null && this.columns.debates.source[row] !== source) continue;
       if (!filter.marks.every((mark) => this.has(row, mark))) continue;
       if (isPaired && !isApart(row)) continue;

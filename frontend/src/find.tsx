@@ -64,6 +64,7 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
   const replicates = useMemo(() => [...new Set(debates?.columns.debates.replicate ?? [])].sort((a, b) => a - b), [debates]);
   const agents = [...new Set(experiment.cells.flatMap((cell) => cell.agents ?? []))];
   const sources = [...new Set([...(debates?.columns.sources ?? []), ...(filter.confidence ? [filter.confidence] : [])])];
+  const labels = [...new Set([...Object.keys(debates?.columns.labels ?? {}), ...(filter.label ? [filter.label] : [])])];
   const outcomes = useMemo(() => debates?.outcomes() ?? new Set<string>(), [debates]);
   const marks = Object.entries(MARKS).filter(([mark]) => !debates?.columns.outcomes.includes(mark) || outcomes.has(mark) || filter.marks.includes(mark as Mark));
   const isApart = filter.apart.length === 2;
@@ -88,6 +89,7 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
         {replicates.length > 1 && <Choice name="Replicate" value={filter.replicate ? `${filter.replicate}` : ""} all="every replicate" values={replicates.map(String)} onChoose={(one) => set({ replicate: Number(one) })} />}
         {agents.length > 1 && <Choice name="With agent" value={filter.agent} all="anybody" values={agents} onChoose={(agent) => set({ agent })} />}
         {sources.length > 1 && <Choice name="Confidence" value={filter.confidence} all="from anywhere" values={sources} onChoose={(confidence) => set({ confidence })} />}
+        {labels.length > 0 && <Choice name="With label" value={filter.label} all="any or none" values={labels} onChoose={(label) => set({ label })} />}
         <Choice name="First" value={filter.sort} all={ORDERS[""]} values={Object.keys(ORDERS).filter(Boolean)} onChoose={(sort) => set({ sort: sort as Order })} shown={(sort) => ORDERS[sort as Order]} />
         <fieldset class="apart"><legend>Where two cells part</legend>
           <Choice name={isApart ? "One" : "Right"} value={first ?? ""} all="…" values={cells} onChoose={(cell) => pair(cell, second ?? "", isApart)} />

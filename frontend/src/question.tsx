@@ -6,6 +6,7 @@ import { Changes } from "./changes";
 import { beside, filterOf } from "./debates";
 import { DebateGraph, headings } from "./graph";
 import type { Keys } from "./keys";
+import { Labels } from "./labels";
 import { type Opened, useLater } from "./loading";
 import { useFound } from "./finding";
 import { wordsOf } from "./source";
@@ -36,6 +37,7 @@ export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address
     debates: await Promise.all(ids.map((one) => source.debate(one, code))),
   }));
   const [chosen, choose] = useState<string>("");
+  const [isBlind, hide] = useState(false);
   useLayoutEffect(() => choose(""), [key]); // before a key chooses
 
   const to = (changes: { cells?: string[]; replicate?: number; dataset?: string; id?: string }) =>
@@ -84,7 +86,7 @@ export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address
   const isCurrent = shown.key === key;
 
   return (
-    <main class="question" aria-busy={!isCurrent} data-shown={shown.key}>
+    <main class={`question ${isBlind ? "blind" : ""}`} aria-busy={!isCurrent} data-shown={shown.key}>
       <nav class="trail" aria-label="Where this is">
         <a href={toExperiment(source.name)}>{experiment.name}</a> <span aria-hidden="true">/</span>{" "}
         <a href={back}>{within ? `${count(steps.length)} found` : "all debates"}</a>
@@ -116,6 +118,12 @@ export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address
                 <input type="radio" name="replicate" checked={one === replicate} onChange={() => go(to({ replicate: one }), true)} /> {one}
               </label>
             ))}
+          </fieldset>
+        )}
+        {Object.keys(experiment.labels).length > 0 && (
+          <fieldset class="chips"><legend>Labels</legend>
+            <label class={`chip ${isBlind ? "on" : ""}`}><input type="checkbox" checked={isBlind} onChange={() => hide(!isBlind)} /> hide those of the run</label>
+            {source.canLabel && <span class="faint">yours are in <code>{experiment.human_labels}</code></span>}
           </fieldset>
         )}
       </div>
@@ -163,7 +171,7 @@ function Cell({ opened, debate, question, colour, words, chosen, onChoose }: {
     const row = opened.debates?.columns.debates.id.indexOf(debate.id) ?? -1;
     return <section class="cell"><h2>{row >= 0 ? opened.debates!.columns.cells[opened.debates!.columns.debates.cell[row]!] : ""}</h2><p class="fault">{debate.fault}</p></section>;
   }
-  const { source, experiment } = opened;
+  const { experiment } = opened;
   const stages = stagesOf(debate);
   const tokens = stages.flatMap((one) => one.turns).reduce((sum, turn) => sum + tokensOf(turn)[0] + tokensOf(turn)[1], 0);
   const show = `cortexdsl show ${quoted(experiment.root)} --question ${quoted(debate.question)} --cell ${quoted(debate.cell)} --replicate ${debate.replicate}`;
@@ -182,7 +190,7 @@ function Cell({ opened, debate, question, colour, words, chosen, onChoose }: {
       </p>
       {stages.map((one, number) => (
         <StageOf key={number} stage={number} name={number ? stages[number - 1]!.deferred!.to : debate.cell} isAlone={stages.length === 1}
-          source={source} debate={one} question={question} colour={colour} words={words} chosen={chosen} onChoose={onChoose} />
+          opened={opened} debate={one} question={question} colour={colour} words={words} chosen={chosen} onChoose={onChoose} />
       ))}
       <footer class="faint">
         <p>Record: <code>{debate.where}</code></p>
@@ -208,8 +216,8 @@ function Votes({ debate }: { debate: Debate }) {
 }
 
 /** One debate about the question. Where the question was handed on there are several, each with its name, its answer and why it went on. */
-function StageOf({ stage, name, isAlone, source, debate, question, colour, words, chosen, onChoose }: {
-  stage: number; name: string; isAlone: boolean; source: Opened["source"]; debate: Debate; question: number; colour: Palette; words: string[];
+function StageOf({ stage, name, isAlone, opened, debate, question, colour, words, chosen, onChoose }: {
+  stage: number; name: string; isAlone: boolean; opened: Opened; debate: Debate; question: number; colour: Palette; words: string[];
   chosen: string; onChoose: (id: string) => void;
 }) {
   const rounds = [...Map.groupBy(debate.turns, (turn) => turn.execution).values()];
@@ -236,7 +244,11 @@ function StageOf({ stage, name, isAlone, source, debate, question, colour, words
         <div class="round">
           <Chosen debate={debate} before={turns[0]!.turn} />
           <h3>{heads.of(turns[0]!)}</h3>
-          {turns.map((turn) => <Said key={turn.turn} source={source} debate={debate} stage={stage} question={question} turn={turn} colour={colour} words={words} isChosen={here === turn} />)}
+          {turns.map((turn) => (
+            <Said key={turn.turn} source={opened.source} debate={debate} stage={stage} question={question} turn={turn} colour={colour} words={words} isChosen={here === turn}>
+              {stage === 0 && <Labels opened={opened} debate={debate} turn={turn} />}
+            </Said>
+          ))}
         </div>
       ))}
       <Chosen debate={debate} before={debate.turns.length} />

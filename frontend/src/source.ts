@@ -5,10 +5,10 @@ type Shelf = { question: Question; debates: Record<string, Debate | Fault> };
 
 export class Missing extends Error {}
 
-async function get<T>(path: string): Promise<T> {
+async function get<T>(path: string, more: RequestInit = {}): Promise<T> {
   let answer: Response;
   try {
-    answer = await fetch(path, { credentials: "same-origin" });
+    answer = await fetch(path, { credentials: "same-origin", ...more });
   } catch {
     throw new Missing("The explorer does not answer; was it ended?");
   }
@@ -37,7 +37,7 @@ export class Source {
   private questions = new Kept<Question>(200);
   private words = new Kept<Record<string, number[]>>(40);
 
-  constructor(readonly name: string, private number: number, readonly isStatic: boolean) {}
+  constructor(readonly name: string, private number: number, readonly isStatic: boolean, readonly canLabel: boolean) {}
 
   private at(path: string): string {
     return `data/x/${this.number}/${path}`;
@@ -67,6 +67,13 @@ export class Source {
     return (await this.calls.get(path, () => get(this.at(path))))[key] ?? null;
   }
 
+  /** Write a human label, or remove it with an empty value; gives the human labels of the debate. */
+  label(debate: number, turn: number, label: string, value: string): Promise<Record<string, Record<string, string>>> {
+    return get(this.at("label.json"), {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ debate, turn, label, value }),
+    });
+  }
+
   async search(text: string): Promise<Set<number>> {
     if (!this.isStatic) return new Set(await get<number[]>(this.at(`search.json?text=${encodeURIComponent(text.toWellFormed())}`)));
     let found: Set<number> | null = null;
@@ -90,7 +97,7 @@ function bucket(word: string): string {
 }
 
 export async function open(): Promise<Source[]> {
-  const { experiments, is_static } = await get<Names>("data/experiments.json");
-  return experiments.map((name, number) => new Source(name, number, is_static));
+  const { experiments, is_static, can_label } = await get<Names>("data/experiments.json");
+  return experiments.map((name, number) => new Source(name, number, is_static, can_label ?? false));
 }
 

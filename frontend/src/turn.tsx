@@ -1,4 +1,5 @@
 // What one agent said: what was read from it, how sure it was, whom it had heard, and what exactly it was asked.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Palette } from "./answers";
 import { weightOf } from "./graph";
@@ -157,8 +158,9 @@ export function spot(debate: Debate, stage: number, turn: number): string {
   return `t-${debate.id}-${stage ? `${stage}-` : ""}${turn}`;
 }
 
-export function Said({ source, debate, stage, question, turn, colour, words, isChosen }: {
+export function Said({ source, debate, stage, question, turn, colour, words, isChosen, children }: {
   source: Source; debate: Debate; stage: number; question: number; turn: Turn; colour: Palette; words: string[]; isChosen: boolean;
+  children?: ComponentChildren;
 }) {
   const [inside, reply] = reasoningIn(turn.text);
   const reasoning = turn.reasoning || inside;
@@ -173,6 +175,7 @@ export function Said({ source, debate, stage, question, turn, colour, words, isC
         <Confidence turn={turn} />
         {tokens > 0 && <span class="tokens faint" title={`${count(tokensIn)} tokens in, ${count(tokensOut)} out`}>{count(tokens)} tok</span>}
       </header>
+      {children}
       <Heard debate={debate} turn={turn} />
       <Placebos debate={debate} turn={turn} />
       {turn.unparsed !== null && <p class="fault">{isFailed ? "the call brought no words" : "unreadable"}: <Word most={300}>{turn.unparsed}</Word></p>}

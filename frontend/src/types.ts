@@ -1,6 +1,6 @@
 // What the server (or a folder of files) says; the shapes are those of cortexdsl/explorer.
 
-export type Names = { experiments: string[]; is_static: boolean };
+export type Names = { experiments: string[]; is_static: boolean; can_label?: boolean };
 
 export type Cell = {
   cell: string; slug: string; method: string; protocol: string; aliases: string[];
@@ -42,12 +42,13 @@ export type Experiment = State & {
   name: string; root: string; title: string; spec: string | null; seed: number | null; replicates: number | null;
   datasets: Record<string, number>; agents: { name: string; model: string; persona: string | null }[];
   cells: Cell[]; metrics: Metric[]; verdicts: Verdict[]; comparisons: Comparison[];
+  labels: Record<string, string[]>; human_labels: string;
   meaning: Record<string, string>; has_report: boolean; stopped: string; unknown_questions: string;
 };
 
 export type Columns = {
   questions: [string, string, string][]; cells: string[]; answers: string[]; stops: string[];
-  sources: string[]; outcomes: string[];
+  sources: string[]; outcomes: string[]; labels: Record<string, number[]>;
   debates: {
     id: number[]; question: number[]; cell: number[]; replicate: number[]; answer: number[]; stop: number[];
     source: number[]; had: number[];
@@ -86,9 +87,12 @@ export type Change = {
 export type Choice = {
   turn: number; round: number; role: string; candidates: string[]; weight: (number | null)[]; chosen: string[];
 };
+/** Labels of turns: by the number of the turn, then by name; null is an unreadable one. */
+export type Labels = Record<string, Record<string, string | null>>;
 export type Debate = {
   id: number; where: string; score: number | null; dataset: string; cell: string; replicate: number; question: string;
   guided: boolean; wording: number; answer: string | null;
+  labels: Labels; human: Record<string, Record<string, string>>;
 } & Stage;
 /** One debate about a question, and the one that the question was handed on to. */
 export type Stage = {

@@ -40,7 +40,7 @@ def test_it_prints_where_it_is_and_ends_with_control_c(made: Path) -> None:
         assert httpx.get(names).status_code == 401  # another user of this machine
         with httpx.Client(follow_redirects=True) as browser:
             assert browser.get(address).status_code == 200
-            assert browser.get(names).json() == {"experiments": ["made"], "is_static": False}
+            assert browser.get(names).json() == {"experiments": ["made"], "is_static": False, "can_label": True}
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert (process.returncode, said) == (0, "")

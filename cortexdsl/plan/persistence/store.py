@@ -72,6 +72,7 @@ def plan_record(
         stopping=plan.stopping,
         trainings=tuple(map(_training, plan.trainings)),
         learned=tuple(_learned(plan, fitted) for fitted in plan.learned),
+        labels={label.name: label.values for label in plan.labelling.labels} if plan.labelling else {},
         estimate=estimate.record(),
     )
 
