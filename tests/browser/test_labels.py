@@ -59,4 +59,3 @@ def test_a_filter_leads_to_a_labelled_turn_which_a_person_labels(
     assert Axe().run(page).response["violations"] == []
     page.reload()
     expect(ann.locator("summary").first).to_have_text("your labels: gives_in: no")
-
