@@ -67,7 +67,8 @@ class HumanLabels:
             raise InputError(f"the run has no label {label!r} of this turn\n    choose one of the turn's labels")
         if value and value not in self._values.get(label, ()):
             raise InputError(f"{value!r} is not a value of {label}\n    values: {', '.join(self._values[label])}")
-        row = LabelRow(dataset, cell, replicate, question, turn, *known, label, value or None, None)
+        round_, speaker = known
+        row = LabelRow(dataset, cell, replicate, question, turn, round_, speaker, label, value or None, None)
         with self._lock:
             others = [each for each in self._read() if replace(each, value=row.value, call=None) != row]
             write_labels(self.path, [*others, row] if value else others)
@@ -80,7 +81,8 @@ class HumanLabels:
             ).fetchone()
         if place is None:
             raise InputError("there is no such debate; it may have been replaced\n    load the page again")
-        return tuple(place)  # type: ignore[return-value]
+        dataset, question, cell, replicate = place
+        return dataset, question, cell, replicate
 
     def _read(self) -> list[LabelRow]:
         if not self.path.exists():
