@@ -1,4 +1,4 @@
-"""Human labels of turns: typed in the explorer, and kept in one file beside the folder of results."""
+"""Human labels of turns: typed in the explorer, and kept in one file next to the folder of results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class HumanLabels:
     Parameters
     ----------
     root : Path
-        The folder of results; the file stands beside it, because nothing but its run writes to it.
+        The folder of results; the file stands next to it, because nothing but its run writes to it.
     store : IndexStore
         Knows the labelled turns.
     values : mapping of label to sequence of str
