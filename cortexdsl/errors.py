@@ -45,6 +45,12 @@ class Problem:
     what: str
     remedy: str = ""
 
+    @classmethod
+    def of(cls, where: str, error: object) -> Problem:
+        """Return the problem that an error states: its first line says what is wrong, the others the remedy."""
+        what, _, remedy = str(error).partition("\n")
+        return cls(where, what, remedy.strip())
+
     def __str__(self) -> str:
         return f"{self.where}: {self.what}" + (f"\n    {self.remedy}" if self.remedy else "")
 

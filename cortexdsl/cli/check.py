@@ -8,13 +8,13 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from cortexdsl.cli.data import dataset_lines, unpinned
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.jobs.serve import unseeded_line, unset_keys, unset_variables
-from cortexdsl.language.spec import Spec
 from cortexdsl.models.probe import Probe, probe
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import Compilation, compile_spec
@@ -51,23 +51,29 @@ def run_check(args: argparse.Namespace) -> int:
     status = 0
     for spec in args.spec:
         validated = _validated(spec)
-        _show(validated.problems, "error", is_json=args.json)
+        say = partial(_say, is_json=args.json)
+        for problem in validated.problems:
+            say("error", problem)
         if validated.plan is None or validated.spec is None:
             status = 2
             continue
         plan, spec_read = validated.plan, validated.spec
         warnings = [*_warnings(plan), *unclaimed_cells(plan, spec_read), *partial_judges(plan, spec_read)]
-        _show([*warnings, *unpinned(spec_read, plan.tasks)], "warning", is_json=args.json)
-        _show_datasets(validated.spec, plan, is_json=args.json)
-        _show_fits(plan, is_json=args.json)
+        for problem in (*warnings, *unpinned(spec_read, plan.tasks)):
+            say("warning", problem)
+        for line in dataset_lines(spec_read, plan.tasks):
+            say("dataset", Problem(spec_read.where(line.route), line.head()), line.text(), **line.record())
+        for fitted in plan.learned:
+            what = fit_in_words(fitted, sum(len(task.questions) for task in plan.tasks.values()))
+            say("fit", Problem(plan.spec_path, what), what)
         _show_permissions(plan, is_json=args.json)
         if not args.json:
             cells, claims = counted(len(plan.cells), "cell"), counted(len(plan.hypotheses), "claim")
             unset = unset_variables(plan)
             when = f" once the environment has {', '.join(unset)}" if unset else ""
             print(f"{spec}: {cells}, {claims}; it can run{when}")
-            for line in in_words(plan):
-                print(f"    in force: {line}")
+            for words in in_words(plan):
+                print(f"    in force: {words}")
         if args.online:
             check_consent(plan)
         if args.online and not ask_models(plan, is_json=args.json):
@@ -82,8 +88,7 @@ def _validated(spec: str) -> Compilation:
     except SpecError as error:
         return Compilation(None, None, error.problems)
     except InputError as error:  # the spec does not exist
-        what, _, remedy = str(error).partition("\n")
-        return Compilation(None, None, (Problem(spec, what.removeprefix(f"{spec}: "), remedy.strip()),))
+        return Compilation(None, None, (Problem.of(spec, str(error).removeprefix(f"{spec}: ")),))
 
 
 def _warnings(plan: Plan) -> list[Problem]:
@@ -116,8 +121,7 @@ def _programs(plan: Plan) -> Iterator[Problem]:
     for task in plan.tasks.values():
         frames = [item.frame for item in task.items if item.frame is not None]
         if frames and (reason := sandbox_problem()):
-            what, _, remedy = reason.partition("\n")
-            yield Problem(plan.spec_path, f"{task.label}: {what}", remedy.strip())
+            yield Problem.of(plan.spec_path, f"{task.label}: {reason}")
         without = sum(not frame.examples for frame in frames)
         if without:
             what = f"{without:,} of {counted(len(frames), 'question')} of {task.label} have no example inputs"
@@ -160,37 +164,16 @@ def _without_numbers(plan: Plan) -> Iterator[Problem]:
             yield Problem(plan.spec_path, what, "write decide: majority there, or use another dataset")
 
 
-def _show_datasets(spec: Spec, plan: Plan, *, is_json: bool) -> None:
-    """Print how each dataset was read."""
-    for line in dataset_lines(spec, plan.tasks):
-        if is_json:
-            row = {"level": "dataset", "where": spec.where(line.route), "what": line.head(), "remedy": ""}
-            print(json.dumps(row | line.record()))
-        else:
-            print(line.text())
-
-
-def _show_fits(plan: Plan, *, is_json: bool) -> None:
-    """Print on which questions functions are fitted, and how many are left to ask."""
-    for fitted in plan.learned:
-        what = fit_in_words(fitted, sum(len(task.questions) for task in plan.tasks.values()))
-        if is_json:
-            print(json.dumps({"level": "fit", "where": plan.spec_path, "what": what, "remedy": ""}))
-        else:
-            print(what)
-
-
 def _show_permissions(plan: Plan, *, is_json: bool) -> None:
     """Print what a spec does beyond asking models of known providers."""
     request = request_of(plan)
-    if is_json:
-        for one in request.permissions:
-            remedy = "" if is_permitted(request) else f"read it; if you agree: cortexdsl trust {request.name}"
-            print(json.dumps({"level": "permission", "where": one.where, "what": one.what, "remedy": remedy}))
-    elif request.permissions:
-        state = "you have permitted this" if is_permitted(request) else "this needs your permission (`run` asks)"
+    is_given = is_permitted(request)
+    if request.permissions and not is_json:
+        state = "you have permitted this" if is_given else "this needs your permission (`run` asks)"
         print(f"{plan.spec_path}: {state}, digest {request.digest}:")
-        print("\n".join(request.lines()))
+    for one, words in zip(request.permissions, request.lines(), strict=True):
+        remedy = "" if is_given else f"read it; if you agree: cortexdsl trust {request.name}"
+        _say("permission", Problem(one.where, one.what, remedy), words, is_json=is_json)
 
 
 def add_trust_arguments(parser: VerbParser) -> None:
@@ -214,20 +197,30 @@ def run_trust(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show(problems: Sequence[Problem], level: str, *, is_json: bool) -> None:
-    for problem in problems:
-        if is_json:
-            line = {"level": level, "where": problem.where, "what": problem.what, "remedy": problem.remedy}
-            print(json.dumps(line))
-        else:
-            print(f"{level}: {problem}", file=sys.stderr)
+def _say(level: str, problem: Problem, text: str = "", *, is_json: bool, **more: Any) -> None:
+    """Print one finding: as JSON, or as text. Errors and warnings, which have no text of their own, go to stderr."""
+    if is_json:
+        print(json.dumps({"level": level} | asdict(problem) | more))
+    else:
+        print(text or f"{level}: {problem}", file=sys.stdout if text else sys.stderr)
 
 
 def ask_models(plan: Plan, *, is_json: bool) -> bool:
     """Send small calls to the models of a plan, print the results, and return whether all models answered."""
     models = {model.name: model for model in models_of(plan)}
     probes = asyncio.run(probe(list(models.values()), connections=plan.limits.connections))
-    unseeded = [one for one in probes if models[one.entry].deterministic and not one.problem and one.seed != "honoured"]
+    say = partial(_say, is_json=is_json)
+    if is_json:
+        print(*(json.dumps({"level": "error" if one.problem else "model", **asdict(one)}) for one in probes), sep="\n")
+    else:
+        print(_model_table(probes))
+    errors = [f"model {one.entry} ({one.model}): {one.problem}\n{one.remedy}" for one in probes if one.problem]
+    for error in () if is_json else errors:  # as JSON they are rows of models
+        say("error", Problem.of(plan.spec_path, error))
+    needed = (one for one in probes if models[one.entry].deterministic and not one.problem)
+    lost = [unseeded_line(one.entry, one.model, one.seed) for one in needed if one.seed != "honoured"]
+    for error in lost:
+        say("error", Problem.of(plan.spec_path, error))
     warnings = prompts_too_long(plan, {one.entry: one.context for one in probes if one.context is not None})
     warnings += [
         f"model {one.entry} gives no probabilities of its tokens: `confidence: logprob` will be empty\n"
@@ -241,19 +234,9 @@ def ask_models(plan: Plan, *, is_json: bool) -> bool:
         for one in probes
         if not one.has_system_role and not models[one.entry].refused
     ]
-    failed = [f"model {one.entry} ({one.model}): {one.problem}\n    {one.remedy}" for one in probes if one.problem]
-    lost = [unseeded_line(one.entry, one.model, one.seed) for one in unseeded]
-    if is_json:
-        rows: list[dict[str, Any]] = [{"level": "error" if one.problem else "model", **asdict(one)} for one in probes]
-        rows += [{"level": "warning", "where": plan.spec_path, "what": warning} for warning in warnings]
-        for what, _, remedy in (line.partition("\n") for line in lost):
-            rows.append({"level": "error", "where": plan.spec_path, "what": what, "remedy": remedy.strip()})
-        print(*map(json.dumps, rows), sep="\n")
-    else:
-        print(_model_table(probes))
-        lines = [*(f"error: {line}" for line in (*failed, *lost)), *(f"warning: {line}" for line in warnings)]
-        print(*lines, sep="\n", file=sys.stderr, end="\n" if lines else "")
-    return not failed and not lost
+    for warning in warnings:
+        say("warning", Problem.of(plan.spec_path, warning))
+    return not errors and not lost
 
 
 def _seeds(one: Probe) -> str:

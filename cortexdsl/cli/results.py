@@ -1,4 +1,4 @@
-"""Verbs for the results of experiments: `cortexdsl report`, `cortexdsl ledger` and `cortexdsl view`.
+"""Verbs for the results of experiments: `cortexdsl report`, `ledger`, `verify` and `view`.
 
 Each verb imports what it needs when it runs: drawing, statistics and the web server take a second or more.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +22,16 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import changes
 from cortexdsl.plan.persistence.history import find_twins, spec_changes
-from cortexdsl.plan.persistence.journal import Journal, LedgerEntry, read_journal
-from cortexdsl.plan.persistence.verification import check_files, edited_files, versions_in_words
-from cortexdsl.plan.record import plan_or_empty
+from cortexdsl.plan.persistence.journal import Journal, LedgerEntry, is_experiment, read_journal
+from cortexdsl.plan.persistence.verification import (
+    Difference,
+    Verification,
+    check_files,
+    edited_files,
+    verify_results,
+    versions_in_words,
+)
+from cortexdsl.plan.record import plan_or_empty, spec_of
 from cortexdsl.report.phrasing.ledger import (
     change_of,
     changes_in_words,
@@ -36,9 +45,12 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from cortexdsl.explorer.server import Explorer
+    from cortexdsl.export.crate_check import CrateCheck
 
 PORT = 8710
 PORTS_TRIED = 20
+_SHOWN = 5
+"""Files of a crate that are named for one reason."""
 PUBLISH = (
     "A person who rewrites the whole ledger can make a new chain. If this text was published before the run (in a "
     "dated post, a registry or a commit), --verify notices that:"
@@ -182,6 +194,74 @@ def _name(folder: Path) -> str:
     path = folder.resolve()
     root = next((parent for parent in path.parents if parent.name == "results"), path.parent)
     return path.relative_to(root).as_posix()
+
+
+def add_verify_arguments(parser: VerbParser) -> None:
+    """Add the verb's arguments."""
+    add_results(parser)
+    parser.add("--json", "print the result as JSON", **FLAG)
+
+
+def run_verify(args: argparse.Namespace) -> int:
+    """Run the verb; the exit status is 0 if everything is in order, else 1."""
+    from cortexdsl.export.crate_check import check_crate, is_crate
+
+    if is_crate(args.results):
+        return _crate(args, check_crate(args.results))
+    layout = Layout(args.results.as_posix().rstrip("/"))
+    if not Path(layout.root).is_dir():
+        raise InputError(f"{layout.root}: there is no such folder of results; cortexdsl run makes it")
+    if not is_experiment(layout):
+        raise InputError(f"{layout.root}: not the results of an experiment: there is no ledger and no call")
+    outcome = verify_results(layout, f"cortexdsl run {spec_of(layout)}")
+    if args.json:
+        print(json.dumps({"folder": layout.root, "is_whole": not outcome.findings, **asdict(outcome)}))
+    else:
+        print("\n".join(_lines(layout, outcome)))
+    return 1 if outcome.findings else 0
+
+
+def _crate(args: argparse.Namespace, outcome: CrateCheck) -> int:
+    """Check an RO-Crate; the exit status is 0 if everything is in order, else 1."""
+    found = outcome.findings
+    if args.json:
+        said = {"crate": str(args.results), "is_whole": not found, "files": outcome.files}
+        print(json.dumps(said | {"findings": [asdict(one) for one in found]}))
+        return 1 if found else 0
+    by_kind: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        by_kind.setdefault((one.what, one.remedy), []).append(one.path)
+    for (what, remedy), paths in by_kind.items():
+        more = [f"and {len(paths) - _SHOWN} more"] if len(paths) > _SHOWN else []
+        print("\n".join(_finding(Difference("\n".join([*paths[:_SHOWN], *more]), what, remedy))))
+    files = counted(outcome.files, "file")
+    if found:
+        what = f"{counted(len(found), 'thing is', 'things are')} not in order ({files} read)"
+    else:
+        what = f"{files}, each as the crate says, and {' and '.join(outcome.results)} as its experiment wrote it"
+    print("\n".join(wrapped(f"{args.results}: {what}.")))
+    return 1 if found else 0
+
+
+def _finding(one: Difference, folder: str = "") -> Iterator[str]:
+    yield f"{folder}{one.path}"
+    yield from wrapped(one.what, 4)
+    yield from wrapped(f"what to do: {one.remedy}", 4)
+
+
+def _lines(layout: Layout, outcome: Verification) -> Iterator[str]:
+    """Yield the outcome: each finding with its remedy, the notes, and what was checked."""
+    for finding in outcome.findings:
+        yield from _finding(finding, f"{layout.root}/")
+    for note in outcome.notes:
+        yield from wrapped(f"note: {note}")
+    checked = f"{counted(outcome.files, 'file')}, {outcome.size / 1e6:,.1f} MB"
+    if outcome.findings:
+        things = counted(len(outcome.findings), "thing is", "things are")
+        yield from wrapped(f"{layout.root}: {things} not in order ({checked} read).")
+    else:
+        said = "all as they were written, and the chain of the ledger is whole."
+        yield from wrapped(f"{layout.root}: {checked}: {said}")
 
 
 def add_view_arguments(parser: VerbParser) -> None:

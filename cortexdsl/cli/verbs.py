@@ -93,7 +93,7 @@ _OWN: dict[str, Verb] = {
         RESULTS, "cortexdsl.cli.results", "list what was declared, run and changed, and check that nothing was edited"
     ),
     "verify": Verb(
-        RESULTS, "cortexdsl.cli.verify", "check every file of an experiment, and say what is damaged and what to do"
+        RESULTS, "cortexdsl.cli.results", "check every file of an experiment, and say what is damaged and what to do"
     ),
     "view": Verb(RESULTS, "cortexdsl.cli.results", "look at debates in a browser"),
     "show": Verb(RESULTS, "cortexdsl.cli.records", "print debates turn by turn"),

@@ -196,25 +196,23 @@ _UNGRADED_REMEDY = "name metrics that need no right answers, such as calls"
 _ELSEWHERE = "ask for it where it is: a claim may end in `on DATASET`; accuracy every dataset has"
 
 
-def judge_model(spec: Spec) -> Model | None:
-    """Return the model that judges; None if no metric and no claim needs judgements.
-
-    Raises
-    ------
-    SpecError
-        Judgements are needed, and the spec names no judge.
-    """
+def judge_problems(spec: Spec) -> Iterator[Problem]:
+    """Yield a problem if answers are to be judged, and the spec names no judge."""
     routes = [route for metric, route, _ in _metrics_of_kinds(spec) if metric == JUDGED]
-    if not routes and not any(label.prompt for label in labels_of(spec)):
-        return None
-    if spec.text.analysis.judge is None:
+    if routes and spec.text.analysis.judge is None:
         what = "answers are to be judged, and the spec names no judge"
-        raise SpecError([spec.problem(routes[0], what, "write analysis: {judge: NAME}")])
-    return spec.models[spec.text.analysis.judge]
+        yield spec.problem(routes[0], what, "write analysis: {judge: NAME}")
+
+
+def judge_model(spec: Spec) -> Model | None:
+    """Return the model that judges; None if no metric, claim or label needs it."""
+    is_needed = any(metric == JUDGED for metric, _, _ in _metrics_of_kinds(spec))
+    is_needed = is_needed or any(label.prompt for label in labels_of(spec))
+    return spec.models.get(spec.text.analysis.judge or "") if is_needed else None
 
 
 def judges_of(spec: Spec) -> list[Model]:
-    """Return the models that judge answers or compare them; errors as of `judge_model`."""
+    """Return the models that judge answers or compare them."""
     grader = judge_model(spec)
     return [*([grader] if grader else []), *(spec.models[name] for name in spec.text.analysis.tournament)]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from cortexdsl.core import Cell, Engine, Family, StoppingRule
+from cortexdsl.core import Cell, Engine, StoppingRule
 from cortexdsl.errors import DataError, InputError, Problem, SpecDataError, SpecError
 from cortexdsl.language.methods.resolved_cells import ResolvedCell, resolve_cells
 from cortexdsl.language.nodes import Route
@@ -15,6 +15,7 @@ from cortexdsl.language.problems import add_new, sorted_by_place
 from cortexdsl.language.spec import Spec, load_spec
 from cortexdsl.language.template_problems import template_problems
 from cortexdsl.plan.analysis import (
+    judge_problems,
     judges_of,
     label_problems,
     metrics_of,
@@ -25,15 +26,15 @@ from cortexdsl.plan.analysis import (
     resolve_tournament,
     unanswerable_claims,
 )
-from cortexdsl.plan.cells import knowledge_of, merge_cells
+from cortexdsl.plan.digests import cell_digest
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, selected_experiments, spec_path
 from cortexdsl.plan.learned import resolve_learned
-from cortexdsl.plan.models import check_costs, check_providers, missing_modules, pin_spec_weights, pin_weights
-from cortexdsl.plan.parts import Learned, Whatif, dataset_facts
+from cortexdsl.plan.models import cost_problems, missing_modules, pin_spec_weights, pin_weights, provider_problems
+from cortexdsl.plan.parts import dataset_facts
 from cortexdsl.plan.permissions import permissions_of
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, read_previous_shards, shard_size
-from cortexdsl.plan.training import Training, resolve_trainings
+from cortexdsl.plan.training import resolve_trainings
 from cortexdsl.plan.whatif import resolve_whatifs
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
@@ -151,7 +152,7 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
     spec = trained.spec
     fitted = resolve_learned(spec, trained.arms, tasks, templates, layout)
     problems, data_problems = [*problems, *fitted.problems], [*data_problems, *fitted.lost]
-    cells, more = merge_cells(spec, trained.arms, templates, fitted.digests)
+    cells, more = _merge_cells(spec, trained.arms, templates, fitted.digests)
     problems += more
     problems += unanswerable_claims(spec, cells)
     families, more = resolve_families(spec, cells)
@@ -161,17 +162,14 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
     problems += label_problems(spec, templates)
     problems += missing_modules(spec)
     problems += _endless_rounds(spec, cells)
-    problems += _problems_of(lambda: check_providers(spec))
-    problems += _problems_of(lambda: check_costs(spec, cells, judges_of(spec)))
+    problems += provider_problems(spec)
+    problems += judge_problems(spec)
+    problems += cost_problems(spec, cells, judges_of(spec))
     if problems:
         raise SpecError(problems)
-    plan = None
-    if not data_problems:
-        parts = cells, tasks, families, whatifs, trained.trainings, fitted.learned
-        plan = _plan(spec, path, layout, experiment, *parts, templates)
-    return Compilation(
+    compilation = Compilation(
         spec,
-        plan,
+        None,
         sorted_by_place(data_problems, [path, *spec.files]),
         cells,
         tasks,
@@ -179,14 +177,86 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
         prompts,
         is_text_right=True,
     )
+    if data_problems:
+        return compilation
+    stopping = resolve_stopping(spec, tasks)
+    plan = Plan(
+        experiment=experiment or experiment_name(path),
+        spec_path=path.as_posix(),
+        title=spec.text.title or path.stem,
+        seed=spec.text.seed,
+        replicates=spec.text.replicates,
+        tasks=tasks,
+        datasets=spec.datasets,
+        cells=cells,
+        shards=_shards(spec, tasks, cells, stopping, layout),
+        families=families,
+        hypotheses=spec.text.hypotheses,
+        metrics=metrics_of(spec, tasks),
+        limits=spec.limits,
+        analysis=spec.text.analysis.model_dump(include={"alpha", "correction", "judge", "metrics"}),
+        judging=resolve_judging(spec, tasks, templates),
+        tournament=resolve_tournament(spec, templates, cells),
+        knowledge=dict(spec.text.knowledge),
+        servers=spec.text.servers,
+        models=spec.models,
+        templates=templates,
+        reply_tokens=spec.text.expected.reply_tokens if spec.text.expected else 200,
+        stopping=stopping,
+        whatifs=whatifs,
+        trainings=trained.trainings,
+        learned=fitted.learned,
+        permissions=permissions_of(
+            spec,
+            [
+                *tasks.values(),
+                *(training.task for training in trained.trainings),
+                *(each.task for each in fitted.learned),
+            ],
+            dict.fromkeys(cell.debate.similarity for cell in cells),
+            templates,
+        ),
+        labelling=resolve_labelling(spec, templates),
+        facts=dataset_facts(tasks),
+        spec_files=tuple(map(str, spec.files)),
+        engines=_engines(spec, cells),
+    )
+    return replace(compilation, plan=plan)
 
 
-def _problems_of(check: Callable[[], object]) -> tuple[Problem, ...]:
-    try:
-        check()
-    except SpecError as error:
-        return error.problems
-    return ()
+def _merge_cells(
+    spec: Spec, arms: Sequence[ResolvedCell], templates: Templates, fits: Mapping[str, str]
+) -> tuple[tuple[Cell, ...], tuple[Problem, ...]]:
+    """Merge arms with equal digests into one cell, named after the first of them; the others are its aliases.
+
+    `fits` are the digests of the fitted functions of the spec.
+
+    Returns
+    -------
+    (tuple of Cell, tuple of Problem)
+        Cells in the order of the spec; a problem for each arm that is matched to a matched one.
+    """
+    problems: list[Problem] = []
+    cells: dict[str, Cell] = {}
+    digests: dict[str, str] = {}
+    # A matched arm's digest holds that of the cell it is matched to.
+    for arm in sorted(arms, key=lambda arm: arm.match is not None):
+        if arm.match and arm.match.cell not in digests:
+            if any(other.name == arm.match.cell for other in arms):
+                what, route = f"{arm.match.cell} is matched itself", ("methods", arm.method, "budget")
+                problems.append(spec.problem(route, what, "name a cell that is not matched"))
+            continue
+        budget = digests[arm.match.cell] if arm.match else None
+        meaning = arm.debate, spec.text.seed, templates.digest, arm.match, budget, arm.steps
+        own = cell_digest(*meaning, spec.text.knowledge, spec.models, fits)
+        digests[arm.name] = own
+        if own in cells:
+            cells[own] = replace(cells[own], aliases=(*cells[own].aliases, arm.name))
+        else:
+            named = arm.name, arm.slug, arm.method, ()
+            cells[own] = Cell(*named, arm.settings, arm.axes, arm.debate, own, arm.match, arm.steps)
+    order = {arm.name: k for k, arm in enumerate(arms)}
+    return tuple(sorted(cells.values(), key=lambda cell: order[cell.name])), tuple(problems)
 
 
 def _check_templates(resolved: Sequence[ResolvedCell], templates: Templates) -> dict[str, str]:
@@ -214,67 +284,11 @@ def _tasks(spec: Spec) -> tuple[dict[str, Task], list[Problem]]:
         try:
             tasks[label] = load(dataset)
         except DataError as error:
-            what, _, remedy = str(error).partition("\n")
             entry: Route = ("dataset",) if spec.text.dataset is not None else ("datasets", label)
             words = [error.word, "file", "path", "name"]
             route = next(((*entry, word) for word in words if spec.node.find((*entry, word))), entry)
-            problems.append(spec.problem(route, what, " ".join(remedy.split())))
+            problems.append(Problem.of(spec.where(route), error))
     return tasks, problems
-
-
-def _plan(
-    spec: Spec,
-    path: Path,
-    layout: Layout,
-    experiment: str | None,
-    cells: tuple[Cell, ...],
-    tasks: Mapping[str, Task],
-    families: tuple[Family, ...],
-    whatifs: tuple[Whatif, ...],
-    trainings: tuple[Training, ...],
-    learned: tuple[Learned, ...],
-    templates: Templates,
-) -> Plan:
-    text = spec.text
-    stopping = resolve_stopping(spec, tasks)
-    analysis = text.analysis.model_dump(include={"alpha", "correction", "judge", "metrics"})
-    return Plan(
-        experiment=experiment or experiment_name(path),
-        spec_path=path.as_posix(),
-        title=text.title or path.stem,
-        seed=text.seed,
-        replicates=text.replicates,
-        tasks=tasks,
-        datasets=spec.datasets,
-        cells=cells,
-        shards=_shards(spec, tasks, cells, stopping, layout),
-        families=families,
-        hypotheses=text.hypotheses,
-        metrics=metrics_of(spec, tasks),
-        limits=spec.limits,
-        analysis=analysis,
-        judging=resolve_judging(spec, tasks, templates),
-        tournament=resolve_tournament(spec, templates, cells),
-        knowledge=knowledge_of(spec),
-        servers=text.servers,
-        models=spec.models,
-        templates=templates,
-        reply_tokens=text.expected.reply_tokens if text.expected else 200,
-        stopping=stopping,
-        whatifs=whatifs,
-        trainings=trainings,
-        learned=learned,
-        permissions=permissions_of(
-            spec,
-            [*tasks.values(), *(training.task for training in trainings), *(each.task for each in learned)],
-            dict.fromkeys(cell.debate.similarity for cell in cells),
-            templates,
-        ),
-        labelling=resolve_labelling(spec, templates),
-        facts=dataset_facts(tasks),
-        spec_files=tuple(map(str, spec.files)),
-        engines=_engines(spec, cells),
-    )
 
 
 def _endless_rounds(spec: Spec, cells: Sequence[Cell]) -> Iterator[Problem]:

@@ -42,8 +42,7 @@ def pin_spec_weights(spec: Spec) -> Spec:
         try:
             models[name] = pin_weights(model)
         except InputError as error:
-            what, _, remedy = str(error).partition("\n")
-            problems.append(spec.problem(("models", name, "model"), what, remedy.strip()))
+            problems.append(Problem.of(spec.where(("models", name, "model")), error))
     if problems:
         raise SpecError(problems)
 
@@ -90,43 +89,27 @@ def _count(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
 
 
-def check_costs(spec: Spec, cells: Sequence[Cell], judges: Sequence[Model]) -> None:
-    """Refuse a spec that could spend money without a limit.
-
-    Raises
-    ------
-    SpecError
-        A model may cost money and the spec sets no limit; or the limit is in dollars and a model has no price: its
-        calls would count as free.
-    """
+def cost_problems(spec: Spec, cells: Sequence[Cell], judges: Sequence[Model]) -> Iterator[Problem]:
+    """Yield models that may cost money if the spec sets no limit, and models without a price if it limits dollars."""
     limits = spec.limits
     used = {model.name: model for cell in cells for model in cell.debate.models}
     used |= {judge.name: judge for judge in judges}
-    problems: list[Problem] = []
     for name, model in used.items():
         if limits.calls is limits.tokens is limits.dollars is None and may_cost(model):
             what = f"{name} ({model.model}) may cost money, and the spec sets no limits"
-            problems.append(spec.problem(("models", name), what, "write limits: {dollars: 5}, or calls: or tokens:"))
+            yield spec.problem(("models", name), what, "write limits: {dollars: 5}, or calls: or tokens:")
         if limits.dollars is not None and not (has_price(model) or bills_itself(model)):
             what = f"{name} ({model.model}) has no price, so that `limits: dollars` would count its calls as free"
-            problems.append(spec.problem(("models", name), what, PRICE_REMEDY))
-    if problems:
-        raise SpecError(problems)
+            yield spec.problem(("models", name), what, PRICE_REMEDY)
 
 
-def check_providers(spec: Spec) -> None:
-    """Refuse models whose provider litellm does not know, or cannot call without a package that is missing.
-
-    Raises
-    ------
-    SpecError
-    """
-    problems = []
+def provider_problems(spec: Spec) -> Iterator[Problem]:
+    """Yield models whose provider litellm does not know, or cannot call without a package that is missing."""
     for name, model in spec.models.items():
         package = missing_package(model.model)
         if package is not None:
             what = f"{model.model} needs the package {package}, which is not installed"
-            problems.append(spec.problem(("models", name, "model"), what, f"pip install {package}"))
+            yield spec.problem(("models", name, "model"), what, f"pip install {package}")
         if provider_of(model.model) is not None or model.is_tool:
             continue
         provider, slash, rest = model.model.partition("/")
@@ -134,9 +117,7 @@ def check_providers(spec: Spec) -> None:
         what = f"there is no provider {provider!r}" if slash else f"{model.model} does not name its provider"
         hint = f"did you mean {near}/{rest}? " if near and slash else ""
         remedy = f"{hint}write PROVIDER/NAME as litellm does, or openai/NAME with api_base: for a server of your own"
-        problems.append(spec.problem(("models", name, "model"), what, remedy))
-    if problems:
-        raise SpecError(problems)
+        yield spec.problem(("models", name, "model"), what, remedy)
 
 
 def refused_options(spec: Spec, cells: Sequence[Cell]) -> list[Problem]:
@@ -223,5 +204,4 @@ def missing_modules(spec: Spec) -> Iterator[Problem]:
             try:
                 source_of(str(tool.options["function"]))
             except InputError as error:
-                what, _, remedy = str(error).partition("\n")
-                yield spec.problem(("tools", name, "function"), f"tools.{name}.{what}", remedy.strip())
+                yield Problem.of(spec.where(("tools", name, "function")), f"tools.{name}.{error}")

@@ -121,7 +121,7 @@ def test_a_model_that_must_keep_seeds_and_does_not_is_refused(
     assert main(["check", "x.yaml", "--online"]) == 1
     said = capsys.readouterr()
     assert "lost with 16 at once" in said.out
-    assert "error: model one (direct/small) is to be deterministic" in said.err
+    assert "error: x.yaml: model one (direct/small) is to be deterministic" in said.err
     assert read_seed_probes(Path(plan.layout.root)) == ()
     which = "kept"
     refuse_unseeded([plan])
@@ -185,7 +185,7 @@ def test_check_online_prints_what_it_found_and_leaves_nothing(
     assert main(["check", "x.yaml", "--online"]) == 1
     said = capsys.readouterr()
     assert "one    direct/small  no" in said.out
-    assert "error: model one (direct/small): the server failed or could not be reached" in said.err
+    assert "error: x.yaml: model one (direct/small): the server failed or could not be reached" in said.err
     assert main(["check", "x.yaml", "--online", "--json"]) == 1
     dataset, row = map(json.loads, capsys.readouterr().out.splitlines())
     assert dataset["level"] == "dataset"
