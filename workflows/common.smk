@@ -57,7 +57,7 @@ from cortexdsl.plan.job_files import (
     trajectory_inputs,
 )
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
-from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judging
+from cortexdsl.plan.jobs.schedule import failed_outputs
 from cortexdsl.plan.jobs.schedule import outdated_outputs
 from cortexdsl.plan.persistence.store import batches_by_cell, live_in, read_look
 from cortexdsl.plan.jobs.schedule import (
@@ -291,12 +291,11 @@ def force_outdated(experiment):
         filter(is_unknown, [plan.layout.plan, *looks, *table_parts(plan, "scores")])
     )
     if ERRORS_AGAIN:
-        failed = failed_jobs(plan)
-        again.update(plan.layout.debates(*job) for job in failed)
+        failed = failed_outputs(plan)
+        again.update(failed)
         again.update(
             plan.layout.requests(1, *part) for part in round_parts(plan) if failed
         )
-        again.update(failed_judging(plan))
     workflow.dag.forcefiles.update(again)
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cortexdsl.core import WaveTally
-from cortexdsl.display.expected import DebateJob, ExpectedRun, expected_of, last_batches
+from cortexdsl.display.expected import ExpectedRun, expected_of, last_batches
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.models.control import ControlFile, Pause
+from cortexdsl.plan.job_files import DebateJob
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.run_record import RunRecord, has_ended, read_run
+from cortexdsl.plan.persistence.run_record import has_ended, read_run
 from cortexdsl.plan.record import read_plan
 from cortexdsl.records.tallies import JobTally, Tallies, TallySum, tally_since, total_of
 from cortexdsl.records.unread import UnreadStep, mostly_unread_steps
@@ -119,7 +120,7 @@ def progress(
     earlier = []
     jobs_of_cell: dict[tuple[str, str], list[tuple[DebateJob, JobTally | None]]] = {}
     for job in expected.jobs:
-        key = job.dataset, job.slug, job.shard
+        key = job.key
         own = tally_of.pop(key, None) or tally_of.pop((job.dataset, job.cell, job.shard), None)
         if own is not None and own.job in before:
             earlier.append(before[own.job])
@@ -173,7 +174,7 @@ def _row(
 ) -> CellProgress:
     done, states, live = 0, [], []
     for job, tally in jobs:
-        if needed is not None and (job.dataset, job.slug, job.shard) not in needed:
+        if needed is not None and job.key not in needed:
             done += job.debates
             states.append("done")
         elif tally is None:
@@ -240,7 +241,10 @@ class WatchedRun:
 
     def __init__(self, expected: ExpectedRun, since: float = 0.0, clock: Callable[[], float] = time.time) -> None:
         record = None if since else read_run(expected.layout)
-        self.expected = _of_run(expected, record) if record else expected
+        if record and not any(job.batch for job in expected.jobs):  # else looks decide later which jobs are needed
+            outputs = {f"{expected.layout.root}/{path}" for path in record.outputs}
+            expected = expected.needing(outputs, and_missing=True)  # as the display of that run counts them
+        self.expected = expected
         self._since = record.began / 1e9 if record else since
         self._clock = clock
         self._tallies = Tallies(expected.tallies)
@@ -267,16 +271,6 @@ class WatchedRun:
         except OSError:
             return False
         return written >= self._since or self.expected.needed is None
-
-
-def _of_run(expected: ExpectedRun, record: RunRecord) -> ExpectedRun:
-    """Return the debate jobs with those that a run had to do marked as needed, as its own display counts them."""
-    if any(job.batch for job in expected.jobs):  # looks decide later which jobs are needed
-        return expected
-    layout, outputs = expected.layout, frozenset(record.outputs)
-    paths = ((job, job.records(layout)) for job in expected.jobs)
-    needed = (job for job, path in paths if path[len(layout.root) + 1 :] in outputs or not Path(path).exists())
-    return replace(expected, needed=frozenset((job.dataset, job.slug, job.shard) for job in needed))
 
 
 def layout_in(experiment: str) -> Layout:

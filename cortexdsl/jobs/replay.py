@@ -18,7 +18,7 @@ from cortexdsl.jobs.judge import judge_cell
 from cortexdsl.jobs.label import label_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_files import label_files
+from cortexdsl.plan.jobs.schedule import asking_jobs
 from cortexdsl.plan.persistence.store import batches_of
 
 Job: TypeAlias = Callable[[Path, ClientOptions], Coroutine[Any, Any, object]]
@@ -50,20 +50,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _jobs(plan: Plan) -> Iterator[tuple[Job, Path]]:
-    """Yield a function that makes each file again, and its path: debates, then judgements and labels."""
-    pairs = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
-    for dataset, cell in pairs:
-        batches = batches_of(plan, cell)
-        for shard in plan.shards[dataset]:
-            if batches is not None and shard.number > batches:
-                continue
-            path = Path(plan.layout.debates(dataset, cell, shard.label))
-            yield partial(run_shard, plan, dataset, cell, shard.label), path
-    for dataset, cell in pairs:
-        if plan.is_judged(dataset):
-            yield partial(judge_cell, plan, dataset, cell), Path(plan.layout.judgements(dataset, cell))
-        for labels in label_files(plan, dataset, cell):
-            yield partial(label_cell, plan, dataset, cell), Path(labels)
-    for dataset in plan.tasks:
-        for judge in plan.tournament.judges if plan.tournament else ():
-            yield partial(vote, plan, dataset, judge.name), Path(plan.layout.ballots(dataset, judge.name))
+    """Yield a function that makes each file again, and its path: debates, then judgements, labels and ballots."""
+    makes: dict[str, Any] = {"debate": run_shard, "judge": judge_cell, "label": label_cell, "ballots": vote}
+    last = {cell.slug: batches_of(plan, cell.slug) for cell in plan.cells} if plan.stopping else {}
+    for job in asking_jobs(plan):
+        if job.rule in makes and not (job.batch and job.batch > (last[job.place[1]] or 0)):
+            yield partial(makes[job.rule], plan, *job.place), Path(job.output)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cortexdsl.claims.meaning import needs_answers
@@ -10,10 +11,57 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import Cell, Method
 from cortexdsl.engine.methods import learned_of, pool_sources
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.layout import TOURNAMENT_TABLES
+from cortexdsl.plan.layout import TOURNAMENT_TABLES, Layout
 from cortexdsl.plan.models import tool_files
 from cortexdsl.plan.record import PlanRecord
-from cortexdsl.plan.training import is_pinned
+from cortexdsl.plan.training import is_pinned, slug_of
+
+
+@dataclass(frozen=True, slots=True)
+class DebateJob:
+    """A debate job: `cell` is the name of its cell, `slug` the cell's name in paths, `debates` their number.
+
+    If looks may end the experiment early, `batch` is the look after the job, from 1; otherwise 0. `phase` is the
+    training and phase that learn from the debates, or None.
+    """
+
+    dataset: str
+    cell: str
+    slug: str
+    shard: str
+    debates: int
+    batch: int = 0
+    phase: tuple[str, str] | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Its dataset, cell and shard, as its tally names them."""
+        return self.dataset, self.slug, self.shard
+
+    def records(self, layout: Layout) -> str:
+        """Return the path of its records."""
+        if self.phase is not None:
+            return layout.trajectories(*self.phase, self.shard)
+        return layout.debates(self.dataset, self.slug, self.shard)
+
+
+def debate_jobs(plan: Plan | PlanRecord) -> Iterator[DebateJob]:
+    """Yield the debate jobs of a plan: of trainings, of fitted functions, and of its cells."""
+    for training in plan.trainings:
+        for phase in training.phases:
+            name, slug = f"train {training.name} {phase.label}", slug_of(training.name, phase.label)
+            for one in training.shards:
+                place, debates = (training.dataset, name, slug, one.label), one.end - one.first
+                yield DebateJob(*place, debates, phase=(training.name, phase.label))
+    for fitted in {(each.label, each.cell): each for each in plan.learned}.values():
+        slug = next(cell.slug for cell in plan.cells if fitted.cell in (cell.name, *cell.aliases))
+        for one in fitted.shards:
+            yield DebateJob(fitted.label, f"{fitted.cell}, to fit", slug, one.label, one.end - one.first)
+    for dataset, cut in plan.shards.items():
+        for cell in plan.cells:
+            for one in cut:
+                batch = one.number if plan.stopping else 0
+                yield DebateJob(dataset, cell.name, cell.slug, one.label, one.end - one.first, batch)
 
 
 def debate_inputs(plan: Plan, dataset: str, cell: str, shard: str) -> list[str]:

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.display.expected import DebateJob, ExpectedRun
+from cortexdsl.display.expected import ExpectedRun
+from cortexdsl.plan.job_files import DebateJob
 
 EXPECTED = ExpectedRun(
     "e",

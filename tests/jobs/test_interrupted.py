@@ -11,7 +11,7 @@ import pytest
 from cortexdsl import files
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.job_files import table_parts
-from cortexdsl.plan.jobs.schedule import job_outputs
+from cortexdsl.plan.jobs.schedule import asking_jobs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.run_record import begin_run, read_run
 from cortexdsl.plan.persistence.verification import verify_results
@@ -57,7 +57,7 @@ def run_watched(spec: str) -> None:
     """Begin a run of the whole experiment, and run its jobs."""
     plan = compile_spec(spec)
     layout = plan.layout
-    outputs = [output for _, output, _ in job_outputs(plan)]
+    outputs = [job.output for job in asking_jobs(plan)]
     outputs += [path for table in PARTS for path in table_parts(plan, table)]
     outputs += [*map(layout.table, TABLES), layout.plan, layout.declared, layout.metrics, layout.comparisons]
     outputs += [layout.bounds, layout.hypotheses, layout.report]

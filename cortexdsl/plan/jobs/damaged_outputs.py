@@ -16,7 +16,7 @@ from pathlib import Path
 from cortexdsl.errors import CortexError
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import all_labels, fit_files, table_parts, tournament_tables
-from cortexdsl.plan.jobs.schedule import job_outputs
+from cortexdsl.plan.jobs.schedule import asking_jobs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
 from cortexdsl.plan.persistence.file_entries import is_log, is_page
@@ -127,12 +127,13 @@ def _output(layout: Layout, path: str) -> Iterator[str]:
 def _untallied(plan: Plan, journal: Journal) -> Iterator[str]:
     """Yield outputs whose job has no readable tally any more: their job writes it again."""
     known, below = {tally.job for tally in Tallies(Path(plan.layout.spent)).read()}, len(plan.layout.root) + 1
-    yield from (output for job, output, _ in job_outputs(plan) if job not in known and output[below:] in journal.files)
+    jobs = (job for job in asking_jobs(plan) if job.name not in known)
+    yield from (job.output for job in jobs if job.output[below:] in journal.files)
 
 
 def _all_outputs(plan: Plan) -> Iterator[str]:
     layout = plan.layout
-    yield from (output for _, output, _ in job_outputs(plan))
+    yield from (job.output for job in asking_jobs(plan))
     yield from (path for table in PARTS for path in table_parts(plan, table))
     yield from (*all_labels(plan), *map(layout.table, (*TABLES, "labels")))
     yield from (layout.look(batch) for batch in range(1, plan.batches + 1))

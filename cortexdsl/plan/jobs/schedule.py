@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,8 @@ from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.models.transports.registry import runs_here, way_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import ballots_digest, debate_digest, judge_digest, label_digest, pool_digest
-from cortexdsl.plan.job_files import label_files, pool_files
+from cortexdsl.plan.job_files import debate_jobs, label_files, pool_files
 from cortexdsl.plan.record import LaterRecordError, PlanRecord, read_plan
-from cortexdsl.plan.training import slug_of
 from cortexdsl.records import read_debates
 from cortexdsl.records.tallies import Tallies
 from cortexdsl.tasks.balloting import unread_ballots
@@ -38,7 +38,8 @@ def outdated_outputs(plan: Plan) -> set[str]:
     version of cortexdsl), the cells and questions in plan.json are compared.
     """
     digests = {tally.job: tally.digest for tally in Tallies(Path(plan.layout.spent)).read() if tally.digest}
-    outdated = {output for job, output, digest in job_outputs(plan) if job in digests and digests[job] != digest()}
+    jobs = list(asking_jobs(plan))
+    outdated = {job.output for job in jobs if job.name in digests and digests[job.name] != job.digest()}
     path = Path(plan.layout.plan)
     if not path.exists():
         return outdated
@@ -49,110 +50,108 @@ def outdated_outputs(plan: Plan) -> set[str]:
     except RecordError:  # damaged
         return outdated | {str(path)}
     if record.spec_digest != plan.digest:
-        outdated |= {plan.layout.plan, *(output for job, output in _edited(plan, record) if job not in digests)}
+        edited = (job.output for job in jobs if job.name not in digests and _is_edited(plan, record, job))
+        outdated |= {plan.layout.plan, *edited}
     return outdated
 
 
-def _edited(plan: Plan, record: PlanRecord) -> Iterator[tuple[str, str]]:
-    """Yield (job, output) of the debates of cells and questions that have changed since plan.json was written."""
-    cells = {cell.slug: cell.digest for cell in record.cells}
-    datasets = {label: dataset.digest for label, dataset in record.datasets.items()}
-    for dataset, shards in plan.shards.items():
-        is_same_task = datasets.get(dataset) == plan.task(dataset).digest
-        for cell in plan.cells:
-            if not is_same_task or cells.get(cell.slug) != cell.digest:
-                for shard in shards:
-                    place = dataset, cell.slug, shard.label
-                    yield "~".join(place), plan.layout.debates(*place)
+def _is_edited(plan: Plan, record: PlanRecord, job: AskingJob) -> bool:
+    """Return whether the cell or the questions of a debate job have changed since plan.json was written."""
+    if job.rule != "debate":
+        return False
+    dataset, cell, _ = job.place
+    cells = {each.slug: each.digest for each in record.cells}
+    known = record.datasets[dataset].digest if dataset in record.datasets else None
+    return known != plan.task(dataset).digest or cells.get(cell) != plan.cell(cell).digest
 
 
-def job_outputs(plan: Plan) -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """Yield (job, output, what computes its digest) of every job that calls models or sources."""
-    layout = plan.layout
-    for dataset, shards in plan.shards.items():
-        for cell in plan.cells:
-            for shard in shards:
-                place = dataset, cell.slug, shard.label
-                yield "~".join(place), layout.debates(*place), partial(debate_digest, plan, *place)
-            if plan.is_judged(dataset):
-                judgements = layout.judgements(dataset, cell.slug)
-                yield f"{dataset}~{cell.slug}~judge", judgements, partial(judge_digest, plan, dataset, cell.slug)
-            if plan.labelling is not None and plan.labelling.judge is not None:
-                (labels,) = label_files(plan, dataset, cell.slug)
-                yield f"{dataset}~{cell.slug}~label", labels, partial(label_digest, plan, dataset, cell.slug)
-        for judge in plan.tournament.judges if plan.tournament else ():
-            ballots = layout.ballots(dataset, judge.name)
-            yield f"{dataset}~ballots~{judge.name}", ballots, partial(ballots_digest, plan, dataset, judge.name)
-        for source in dict.fromkeys(Path(path).stem for cell in plan.cells for path in pool_files(plan, dataset, cell)):
-            pool = layout.pool(dataset, source)
-            yield f"{dataset}~pool~{source}", pool, partial(pool_digest, plan, dataset, source)
-    for fitted in {each.label: each for each in plan.learned}.values():
-        for shard in fitted.shards:
-            place = fitted.label, plan.cell_named(fitted.cell).slug, shard.label
-            yield "~".join(place), layout.debates(*place), partial(debate_digest, plan, *place)
-    for training in plan.trainings:
-        for phase in training.phases:
-            for shard in training.shards:
-                output = layout.trajectories(training.name, phase.label, shard.label)
-                yield f"{slug_of(training.name, phase.label)}~{shard.label}", output, partial(str, phase.digest)
+@dataclass(frozen=True, slots=True)
+class AskingJob:
+    """A job that calls models or sources.
 
-
-def failed_jobs(plan: Plan) -> list[tuple[str, str, str]]:
-    """Return the finished jobs, as (dataset, cell, shard), with a turn whose call failed and has had no reply since.
-
-    A log may hold more failures: of calls that no debate makes any more after an earlier call was repeated.
+    Attributes
+    ----------
+    rule : str
+    name : str
+        Of its tally.
+    place : tuple of str
+        Its dataset; then its cell and its shard, if it has them, its judge, or its source.
+    output : str
+    logs : str
+        The folder of its call logs.
+    digest : callable
+        Computes the digest of what the output depends on.
+    batch : int
+        As in `DebateJob`.
     """
-    jobs = []
-    for dataset, shards in plan.shards.items():
-        for shard in shards:
-            logs = LogFolder(Path(plan.layout.calls(dataset, shard.label)))
-            logs.refresh()
-            for cell in plan.cells:
-                if _has_failures(Path(plan.layout.debates(dataset, cell.slug, shard.label)), logs):
-                    jobs.append((dataset, cell.slug, shard.label))
-            logs.close()
-    return jobs
+
+    rule: str
+    name: str
+    place: tuple[str, ...]
+    output: str
+    logs: str
+    digest: Callable[[], str]
+    batch: int = 0
 
 
-def failed_judging(plan: Plan) -> list[str]:
-    """Return the outputs of judges that miss what a failed call would have said: judgements, labels and ballots.
+def asking_jobs(plan: Plan) -> Iterator[AskingJob]:
+    """Yield every job that calls models or sources, debates first."""
+    layout = plan.layout
+    for job in debate_jobs(plan):
+        records = job.records(layout)
+        if job.phase is not None:
+            digest = partial(str, plan.training(job.phase[0]).phase(job.phase[1]).digest)
+            yield AskingJob("trajectories", f"{job.slug}~{job.shard}", job.key, records, "", digest)
+        else:
+            logs, digest = layout.calls(job.dataset, job.shard), partial(debate_digest, plan, *job.key)
+            yield AskingJob("debate", "~".join(job.key), job.key, records, logs, digest, job.batch)
+    for dataset in plan.tasks:
+        logs = layout.judge_calls(dataset)
+        for place in ((dataset, cell.slug) for cell in plan.cells):
+            name = "~".join(place)
+            if plan.is_judged(dataset):
+                digest = partial(judge_digest, plan, *place)
+                yield AskingJob("judge", f"{name}~judge", place, layout.judgements(*place), logs, digest)
+            if plan.labelling is not None and plan.labelling.judge is not None:
+                (labels,) = label_files(plan, *place)
+                yield AskingJob("label", f"{name}~label", place, labels, logs, partial(label_digest, plan, *place))
+        for judge in plan.tournament.judges if plan.tournament else ():
+            name, place = f"{dataset}~ballots~{judge.name}", (dataset, judge.name)
+            logs, digest = layout.ballot_calls(dataset), partial(ballots_digest, plan, *place)
+            yield AskingJob("ballots", name, place, layout.ballots(*place), logs, digest)
+        for source in dict.fromkeys(Path(path).stem for cell in plan.cells for path in pool_files(plan, dataset, cell)):
+            name, place = f"{dataset}~pool~{source}", (dataset, source)
+            yield AskingJob("pool", name, place, layout.pool(*place), "", partial(pool_digest, plan, *place))
 
-    Such an answer counts as not correct, such a turn has no label, and such a ballot prefers nobody.
+
+def failed_outputs(plan: Plan) -> list[str]:
+    """Return the outputs that miss what a failed call would have said, and that has had no reply since.
+
+    Such a turn has no text, such an answer counts as not correct, such a turn has no label, and such a ballot prefers
+    nobody. A log may hold more failures: of calls that no debate makes any more after an earlier call was repeated.
     """
     from cortexdsl.metrics.labels import unread_labels  # late: it loads pandas, and few runs ask again
 
-    found: list[str] = []
-    for dataset in plan.tasks:
-        judgements = [plan.layout.judgements(dataset, cell.slug) for cell in plan.cells if plan.is_judged(dataset)]
-        labels = [path for cell in plan.cells for path in label_files(plan, dataset, cell.slug)]
-        judges = plan.tournament.judges if plan.tournament else ()
-        ballots = [plan.layout.ballots(dataset, judge.name) for judge in judges]
-        told, compared = plan.layout.judge_calls(dataset), plan.layout.ballot_calls(dataset)
-        found += _with_failed_calls(told, judgements, unread_calls)
-        found += _with_failed_calls(told, labels, unread_labels)
-        found += _with_failed_calls(compared, ballots, unread_ballots)
-    return found
-
-
-def _with_failed_calls(folder: str, outputs: list[str], unread: Callable[[Path], tuple[str, ...]]) -> list[str]:
-    made = [path for path in outputs if Path(path).exists()]
-    if not made:
-        return []
-    logs = LogFolder(Path(folder))
-    logs.refresh()
-    failed = [path for path in made if any(logs.has_error(call) for call in unread(Path(path)))]
-    logs.close()
+    unread: dict[str, Callable[[Path], Iterable[str]]] = {
+        "debate": _unread_turns, "judge": unread_calls, "label": unread_labels, "ballots": unread_ballots,
+    }  # fmt: skip
+    made = [job for job in asking_jobs(plan) if job.rule in unread and Path(job.output).exists()]
+    failed: list[str] = []
+    for folder in dict.fromkeys(job.logs for job in made):
+        logs = LogFolder(Path(folder))
+        logs.refresh()
+        here = ((job.output, unread[job.rule](Path(job.output))) for job in made if job.logs == folder)
+        failed += [output for output, calls in here if any(map(logs.has_error, calls))]
+        logs.close()
     return failed
 
 
-def _has_failures(records: Path, logs: LogFolder) -> bool:
-    if not records.exists():
-        return False
+def _unread_turns(path: Path) -> list[str]:
+    """Return the keys of the calls of turns without a text; none of damaged records, which are made again anyway."""
     try:
-        turns = (turn for record in read_debates(records) for turn in record.debate.all_turns)
-        return any(not turn.text and logs.has_error(turn.call) for turn in turns)
-    except RecordError:  # damaged: made again from the log
-        return True
+        return [turn.call for record in read_debates(path) for turn in record.debate.all_turns if not turn.text]
+    except RecordError:
+        return []
 
 
 def debates_wait(plan: Plan, cell: str) -> bool:

@@ -19,7 +19,7 @@ from cortexdsl.cli.main import main
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
-from cortexdsl.plan.jobs.schedule import job_outputs
+from cortexdsl.plan.jobs.schedule import asking_jobs
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.file_entries import is_log, is_page
 from cortexdsl.plan.persistence.journal import read_journal
@@ -102,7 +102,7 @@ def test_the_whole_folder_is_in_order(home: Path, plan: Plan) -> None:
 @pytest.mark.parametrize("state", ["running", "stopped", "failed", "done"])
 def test_what_a_run_removed_that_ended_early_is_not_called_damage(home: Path, plan: Plan, state: str) -> None:
     """Its record lists what it had to make; what is missing after a run that finished was deleted by somebody."""
-    _, debates, _ = next(job_outputs(plan))
+    debates = next(asking_jobs(plan)).output
     tables = [Path(plan.layout.table("scores")), Path(debates)]
     record = Path(plan.layout.root, RECORD)
     kept = {path: path.read_bytes() for path in (*tables, record, Path(plan.layout.manifest))}
