@@ -285,7 +285,7 @@ def force_outdated(experiment):
         repair = repair_results(plan)
         again.update(repair.outputs)
         for sentence in repair.sentences:
-            logger.info(sentence)
+            logger.info(sentence, extra={"is_own": True})
     looks = [plan.layout.look(batch) for batch in range(1, plan.batches + 1)]
     again.update(
         filter(is_unknown, [plan.layout.plan, *looks, *table_parts(plan, "scores")])

@@ -43,7 +43,7 @@ def begin(needed, experiments):
     # Without a name and without a target, every spec in specs/ runs.
     if config.get("spec") is None and not set(workflow.dag_settings.targets) - {"all"}:
         refuse_paid([plan_of(name) for name in experiments])
-        logger.info(what_runs(experiments))
+        logger.info(what_runs(experiments), extra={"is_own": True})
     for name in experiments:
         check_consent(plan_of(name), TRUSTED)
     permit(request_of(plan_of(name)) for name in experiments)
@@ -61,7 +61,7 @@ def begin(needed, experiments):
     for name in experiments:
         write_compiled(plan_of(name))
     for line in settle_controls([plan_of(name) for name in sorted(asking)]):
-        logger.info(line)
+        logger.info(line, extra={"is_own": True})
     # Jobs on other machines must not be given the process id of this run, which they would watch.
     if IS_WARM and workflow.local_exec:
         needed_ways = {way for name in asking for way in ways(plan_of(name))}

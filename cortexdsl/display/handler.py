@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import indent
 
 from rich.console import Console
 from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultFormatter
@@ -48,6 +49,7 @@ DISK_FULL = (
     "error: the disk is full: Snakemake could not record that a job has finished\n"
     "    free some space, then run again: what is finished is kept"
 )
+INDENT = "    "
 TAIL = 65_536  # bytes at the end of a log that are searched for its error
 
 
@@ -86,7 +88,7 @@ class Failures:
         """Add a failed job, and return its message; None if another job had the same message."""
         seen = self.jobs.setdefault(end.message, [])
         seen.append(end)
-        return f"failed: {end.job}\n{_indented(end.message)}" if len(seen) == 1 else None
+        return f"failed: {end.job}\n{indent(end.message, INDENT)}" if len(seen) == 1 else None
 
     @property
     def count(self) -> int:
@@ -100,12 +102,8 @@ class Failures:
             first = jobs[0]
             others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
             log = f"\n    log: {first.log}" if first.log else ""
-            lines.append(f"failed: {first.job}{others}\n{_indented(message)}{log}")
+            lines.append(f"failed: {first.job}{others}\n{indent(message, INDENT)}{log}")
         return lines
-
-
-def _stage(rule: str) -> str:
-    return RULE_STAGES.get(rule, rule)
 
 
 def job_end(job: str, logs: Sequence[str], otherwise: str = "") -> JobEnd:
@@ -149,49 +147,21 @@ def _first_paragraph(text: str) -> str:
 
 def _tail(log: Path) -> str:
     try:
-        with log.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - TAIL))
-            return "\n" + file.read().decode("utf-8", "replace")
+        return "\n" + log.read_bytes()[-TAIL:].decode("utf-8", "replace")
     except OSError:
         return ""
 
 
-def _indented(message: str) -> str:
-    return "\n".join(f"    {line}" for line in message.splitlines())
-
-
-# Snakemake's messages of every run, which are not shown; all others are.
+WORTH_SAYING = ("Creating conda environment", "Downloading and installing remote", "Pulling singularity image")
+"""Snakemake's messages below a warning that are shown, because what they announce takes minutes."""
 CHATTER = (
-    "Assuming unrestricted shared filesystem usage",
-    "host: ",
-    "Building DAG of jobs",
-    "Using shell: ",
-    "Select jobs to execute",
-    "Execute ",
-    "Complete log(s): ",
-    "Elapsed time: ",
-    "Conda environments: ignored",
-    "Singularity containers: ignored",
-    "Group jobs: inactive",
-    "Using workflow specific profile",
-    "Using profile",
-    "Exiting because a job execution failed",
     "At least one job did not complete",
     "WorkflowError:\nAt least one job did not complete",
-    "Removing output files of failed job",
-    "Shutting down, this might take some time",
-    "DAG of jobs will be updated",
-    "Updating checkpoint dependencies",
-    "Trying to restart job",
-    "Storing output in storage",
-    "Touching output file",
-    "SLURM run ID: ",
+    "Exiting because a job execution failed",
     "Cleaning up SLURM log files",
-    "Will exit after finishing currently running jobs",
     "Cannot restore ",
 )
-SUBMITTED = " has been submitted with SLURM jobid "
+"""Snakemake's warnings and errors that say nothing new."""
 SILENT = {LogEvent.SHELLCMD, LogEvent.RESOURCES_INFO, LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RULEGRAPH}
 INTERRUPTED = "Terminating processes on user request"
 NOTHING = "Nothing to be done"
@@ -305,7 +275,7 @@ class LogHandler(LogHandlerBase):
             self._say(message)
 
     def _pass_on(self, record: logging.LogRecord, event: LogEvent | None) -> None:
-        text = record.getMessage() if record.msg else ""
+        text, is_own = record.getMessage() if record.msg else "", getattr(record, "is_own", False)
         if UNRECORDED in text and os.strerror(errno.ENOSPC) in text:
             text = DISK_FULL
         if INTERRUPTED in text:
@@ -317,7 +287,7 @@ class LogHandler(LogHandlerBase):
             or text == "None"
             or text in self._shown
             or text.startswith(CHATTER)
-            or SUBMITTED in text
+            or not (record.levelno >= logging.WARNING or is_own or text.startswith(WORTH_SAYING))
             or (event == LogEvent.ERROR and (self._stopped_by or self._is_a_jobs(record)))
         ):
             return
@@ -337,8 +307,8 @@ class LogHandler(LogHandlerBase):
         return getattr(record, "exception", "") in JOB_EXCEPTIONS and "CalledProcessError" in record.getMessage()
 
     def _steps(self) -> str:
-        rules = Counter(self._running.values())
-        named = ", ".join(f"{_stage(rule)} x{n}" if n > 1 else _stage(rule) for rule, n in rules.items())
+        stages = Counter(RULE_STAGES.get(rule, rule) for rule in self._running.values())
+        named = ", ".join(f"{stage} x{n}" if n > 1 else stage for stage, n in stages.items())
         return f"{self._done} of {counted(self._total, 'step')} done" + (f"; now: {named}" if named else "")
 
     def _say(self, text: str) -> None:
@@ -372,30 +342,11 @@ class LogHandler(LogHandlerBase):
         super().close()
 
     # ------------------------------------------------------------ the interface of logger plugins
-    @property
-    def writes_to_stream(self) -> bool:
-        """It replaces Snakemake's own messages."""
-        return True
-
-    @property
-    def writes_to_file(self) -> bool:
-        """It writes no file."""
-        return False
-
-    @property
-    def has_filter(self) -> bool:
-        """It filters by itself: Snakemake's filter for `--quiet rules` would drop failures."""
-        return True
-
-    @property
-    def has_formatter(self) -> bool:
-        """It formats by itself."""
-        return True
-
-    @property
-    def needs_rulegraph(self) -> bool:
-        """It does not use the graph of rules."""
-        return False
+    writes_to_stream = True  # it replaces Snakemake's own messages
+    writes_to_file = False
+    has_filter = True  # Snakemake's filter for `--quiet rules` would drop failures
+    has_formatter = True
+    needs_rulegraph = False
 
 
 def _snakemakes_handler(common: object, quiet: set[Quietness]) -> logging.Handler:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from cortexdsl.errors import InputError
 
 SPECS = Path("specs")
+_PLACES = re.compile(r"\{\w+\}")
 _NAME = re.compile(r"[^\W_][\w.+-]*(/[^\W_][\w.+-]*)*")
 
 
@@ -123,6 +126,24 @@ class _File:
         return f"{layout.root}/{self._path}"
 
 
+class _Files(_File):
+    """Paths of one kind: an attribute of `Layout` that takes the names in braces and returns a path.
+
+    The names are taken in the order in which they stand in the path, or in another one if it is given.
+    """
+
+    def __init__(self, path: str, order: str = "") -> None:
+        super().__init__(path)
+        self._places = [f"{{{name}}}" for name in order.split()] or _PLACES.findall(path)
+
+    def __get__(self, layout: Layout, owner: type) -> Callable[..., str]:  # type: ignore[override]
+        return partial(self._fill, layout)
+
+    def _fill(self, layout: Layout, *parts: object) -> str:
+        names = dict(zip(self._places, map(str, parts), strict=True))
+        return f"{layout.root}/{_PLACES.sub(lambda place: names[place[0]], self._path)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Paths below one experiment's folder of results (`results/quickstart`), as text with `/`.
@@ -131,171 +152,98 @@ class Layout:
     """
 
     root: str
-
     plan = _File("plan.json")
     """The plan: cells, shards, digests, families, claims, estimate."""
-
     programs = _File("programs")
     """The folder with logs of what programs of models did."""
-
     compiled = _File("compiled.json")
     """The compiled plan, which jobs load."""
-
     cut = _File("cut.json")
     """The questions of each job. `shard_size: auto` keeps these shards, as call logs are stored by shard."""
-
     declared = _File("declared.json")
     """The claims as they were before the run."""
-
     ledger = _File("ledger.jsonl")
     """Declarations, later changes, and verdicts."""
-
     manifest = _File("manifest.jsonl")
     """Size and digest of every file that a job wrote."""
-
-    def calls(self, dataset: str, shard: str) -> str:
-        """The folder of the call logs that share the questions of one shard."""
-        return f"{self.root}/calls/{dataset}/{shard}"
-
-    def call_log(self, dataset: str, cell: str, shard: str) -> str:
-        """The call log that one debate job writes."""
-        return f"{self.calls(dataset, shard)}/{cell}.jsonl"
-
-    def open_log(self, dataset: str, cell: str, shard: str) -> str:
-        """The call log of debates whose rounds of files are not yet over: it becomes a part of `call_log`."""
-        return f"{self.calls(dataset, shard)}/{cell}~open.jsonl"
-
+    calls = _Files("calls/{dataset}/{shard}")
+    """The folder of the call logs that share the questions of one shard."""
+    call_log = _Files("calls/{dataset}/{shard}/{cell}.jsonl", "dataset cell shard")
+    """The call log that one debate job writes."""
+    open_log = _Files("calls/{dataset}/{shard}/{cell}~open.jsonl", "dataset cell shard")
+    """The call log of debates whose rounds of files are not yet over: it becomes a part of `call_log`."""
     rounds = _File("rounds")
     """The folder of the files of all rounds."""
-
-    def requests(self, number: int | str, engine: str, part: int | str) -> str:
-        """The requests of one part of a round, in OpenAI's batch format."""
-        return f"{self.rounds}/{number}/{engine}-{part}.requests.jsonl"
-
-    def replies(self, number: int | str, engine: str, part: int | str) -> str:
-        """The replies to these requests, one a line in the same order."""
-        return f"{self.rounds}/{number}/{engine}-{part}.replies.jsonl"
-
+    requests = _Files("rounds/{number}/{engine}-{part}.requests.jsonl")
+    """The requests of one part of a round, in OpenAI's batch format."""
+    replies = _Files("rounds/{number}/{engine}-{part}.replies.jsonl")
+    """The replies to these requests, one a line in the same order."""
     spent = _File("spent")
     """The folder of the jobs' tallies: what each spent, for the common limits."""
-
     addresses = _File(".addresses.json")
     """The addresses of the model servers of a run, while it lasts."""
-
-    def debates(self, dataset: str, cell: str, shard: str) -> str:
-        """The debate records of one job."""
-        return f"{self.root}/debates/{dataset}/{cell}/{shard}.jsonl"
-
-    def pool(self, dataset: str, source: str) -> str:
-        """The passages that one knowledge source found for a dataset's questions."""
-        return f"{self.root}/pools/{dataset}/{source}.jsonl"
-
-    def look(self, batch: int | str) -> str:
-        """The result of the look after a batch of questions."""
-        return f"{self.root}/looks/{batch}.json"
-
-    def look_scores(self, batch: int | str) -> str:
-        """The scores of one batch of questions, for this look and later ones."""
-        return f"{self.root}/looks/{batch}.csv"
-
-    def judgements(self, dataset: str, cell: str) -> str:
-        """The judgements of one cell's answers to a dataset."""
-        return f"{self.root}/judgements/{dataset}/{cell}.jsonl"
-
-    def judge_calls(self, dataset: str) -> str:
-        """The folder of the judge's call logs, one a cell. Debates never read them: the judge's prompts hold golds."""
-        return f"{self.root}/judgements/{dataset}/calls"
-
-    def part(self, table: str, dataset: str, cell: str) -> str:
-        """One cell's part of a table."""
-        return f"{self.root}/parts/{dataset}/{cell}/{table}.csv"
-
-    def table(self, table: str) -> str:
-        """A table of all cells."""
-        return f"{self.root}/{table}.csv"
-
+    debates = _Files("debates/{dataset}/{cell}/{shard}.jsonl")
+    """The debate records of one job."""
+    pool = _Files("pools/{dataset}/{source}.jsonl")
+    """The passages that one knowledge source found for a dataset's questions."""
+    look = _Files("looks/{batch}.json")
+    """The result of the look after a batch of questions."""
+    look_scores = _Files("looks/{batch}.csv")
+    """The scores of one batch of questions, for this look and later ones."""
+    judgements = _Files("judgements/{dataset}/{cell}.jsonl")
+    """The judgements of one cell's answers to a dataset."""
+    judge_calls = _Files("judgements/{dataset}/calls")
+    """The folder of the judge's call logs, one a cell. Debates never read them: the judge's prompts hold golds."""
+    part = _Files("parts/{dataset}/{cell}/{table}.csv", "table dataset cell")
+    """One cell's part of a table."""
+    table = _Files("{table}.csv")
+    """A table of all cells."""
     questions = _File("questions.jsonl")
     """The questions of imported transcripts, which no spec defines."""
-
     metrics = _File("metrics.csv")
     """Metrics of cells with intervals."""
-
-    def ballots(self, dataset: str, judge: str) -> str:
-        """The ballots of one judge of a tournament on the answers to a dataset."""
-        return f"{self.root}/ballots/{dataset}/{judge}.jsonl"
-
-    def ballot_calls(self, dataset: str) -> str:
-        """The folder of the call logs of a tournament's judges."""
-        return f"{self.root}/ballots/{dataset}/calls"
-
+    ballots = _Files("ballots/{dataset}/{judge}.jsonl")
+    """The ballots of one judge of a tournament on the answers to a dataset."""
+    ballot_calls = _Files("ballots/{dataset}/calls")
+    """The folder of the call logs of a tournament's judges."""
     agreement = _File("agreement.csv")
     """The agreement of the judge with exact match."""
-
     comparisons = _File("comparisons.csv")
     """Comparisons of cells, by family."""
-
     bounds = _File("bounds.csv")
     """Bounds on the effect of missing and unreadable answers on comparisons."""
-
     fronts = _File("fronts.csv")
     """Which cells are on the Pareto front of accuracy and each budget."""
-
     matches = _File("matches.csv")
     """What matched cells spent of their budgets; only with matched cells."""
-
     hypotheses = _File("hypotheses.csv")
     """Claims and their verdicts."""
-
-    def whatif_debates(self, dataset: str, slug: str, shard: str) -> str:
-        """Counterfactual records of one shard; `slug` names the cell and what is left out."""
-        return f"{self.root}/whatif/debates/{dataset}/{slug}/{shard}.jsonl"
-
-    def whatif_calls(self, dataset: str, cell: str, shard: str) -> str:
-        """The call log of one cell's counterfactuals. It is next to the debates' logs so that they share calls."""
-        return f"{self.calls(dataset, shard)}/whatif~{cell}.jsonl"
-
-    def whatif_judgements(self, dataset: str, cell: str) -> str:
-        """The judgements of one cell's answers and of those of its counterfactuals."""
-        return f"{self.root}/whatif/judgements/{dataset}/{cell}.jsonl"
-
+    whatif_debates = _Files("whatif/debates/{dataset}/{slug}/{shard}.jsonl")
+    """Counterfactual records of one shard; `slug` names the cell and what is left out."""
+    whatif_calls = _Files("calls/{dataset}/{shard}/whatif~{cell}.jsonl", "dataset cell shard")
+    """The call log of one cell's counterfactuals. It is next to the debates' logs so that they share calls."""
+    whatif_judgements = _Files("whatif/judgements/{dataset}/{cell}.jsonl")
+    """The judgements of one cell's answers and of those of its counterfactuals."""
     effects = _File("whatif/effects.csv")
     causes = _File("whatif/causes.csv")
     """The effects of leaving something out on a cell's score."""
-
-    def phase(self, training: str, phase: str) -> str:
-        """The folder of one phase of a training: `1-critic`."""
-        return f"{self.root}/train/{training}/{phase}"
-
-    def trajectories(self, training: str, phase: str, shard: str) -> str:
-        """Replies and alternative replies of the debates that a phase learns from; guided prompts hold golds."""
-        return f"{self.phase(training, phase)}/trajectories/{shard}.jsonl"
-
-    def train_calls(self, training: str, phase: str, shard: str) -> str:
-        """The call log of one job of trajectories. Debates never read it: guided prompts hold golds."""
-        return f"{self.root}/train/calls/{shard}/{training}~{phase}.jsonl"
-
-    def pairs(self, training: str, phase: str) -> str:
-        """Preference pairs."""
-        return f"{self.phase(training, phase)}/pairs.jsonl"
-
-    def imitated(self, training: str, phase: str) -> str:
-        """Prompts and good replies, for learning by imitation (SFT)."""
-        return f"{self.phase(training, phase)}/sft.jsonl"
-
-    def kept(self, training: str, phase: str) -> str:
-        """The number of pairs in use, and the reasons for leaving out the others."""
-        return f"{self.phase(training, phase)}/kept.csv"
-
-    def trained(self, training: str, phase: str) -> str:
-        """The folder of the model that a phase trains."""
-        return f"{self.phase(training, phase)}/model"
-
-    def fit(self, name: str) -> str:
-        """A fitted function: an entry of `learned`."""
-        return f"{self.root}/fits/{name}.json"
-
+    phase = _Files("train/{training}/{phase}")
+    """The folder of one phase of a training: `1-critic`."""
+    trajectories = _Files("train/{training}/{phase}/trajectories/{shard}.jsonl")
+    """Replies and alternative replies of the debates that a phase learns from; guided prompts hold golds."""
+    train_calls = _Files("train/calls/{shard}/{training}~{phase}.jsonl", "training phase shard")
+    """The call log of one job of trajectories. Debates never read it: guided prompts hold golds."""
+    pairs = _Files("train/{training}/{phase}/pairs.jsonl")
+    """Preference pairs."""
+    imitated = _Files("train/{training}/{phase}/sft.jsonl")
+    """Prompts and good replies, for learning by imitation (SFT)."""
+    kept = _Files("train/{training}/{phase}/kept.csv")
+    """The number of pairs in use, and the reasons for leaving out the others."""
+    trained = _Files("train/{training}/{phase}/model")
+    """The folder of the model that a phase trains."""
+    fit = _Files("fits/{name}.json")
+    """A fitted function: an entry of `learned`."""
     report = _File("report.html")
     """The report of a finished run."""
-
     stopped = _File("stopped.html")
     """The page of a run that stopped before its end; no rule makes it or reads it."""

@@ -58,16 +58,21 @@ def test_the_plugin_is_found_by_its_name() -> None:
 
 
 def test_chatter_is_silent_and_what_is_unknown_is_passed_on_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """A message of a later Snakemake that nobody here has met must not be lost."""
+    """A warning of a later Snakemake that nobody here has met must not be lost; its other messages are in its log."""
     records = [
         record("Building DAG of jobs..."),
         record("x", LogEvent.SHELLCMD),
         record("Job 6 has been submitted with SLURM jobid 1 (log: 1.log)."),
-        record("something new"),
-        record("something new"),
+        record("news of a later version"),
+        record("Creating conda environment x.yml..."),
+        record("a sentence of the workflow", is_own=True),
+        record("something new", level=logging.WARNING),
+        record("something new", level=logging.WARNING),
         record("a lock", LogEvent.ERROR, logging.ERROR, exception="LockException"),
     ]
-    assert shown(capsys, records, Settings()) == ["something new", "a lock"]
+    assert shown(capsys, records, Settings()) == [
+        "Creating conda environment x.yml...", "a sentence of the workflow", "something new", "a lock",
+    ]  # fmt: skip
 
 
 def test_snakemake_s_own_error_of_a_full_disk_has_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +101,9 @@ def test_a_failure_is_said_in_the_jobs_own_words_and_again_at_the_end(
 
 def test_quiet_leaves_failures_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--quiet all` is about messages, not about what went wrong."""
-    said = shown(capsys, [record("something new"), *failing(tmp_path)], Settings(quiet=[Quietness.ALL]))
+    said = shown(
+        capsys, [record("something new", level=logging.WARNING), *failing(tmp_path)], Settings(quiet=[Quietness.ALL])
+    )
     assert "something new" not in said
     assert said[0] == "failed: debate a"
 
@@ -144,7 +151,7 @@ def test_a_job_that_was_killed_alone_has_failed(
     (tmp_path / "a.log").write_text(text)
     assert shown(capsys, records, Settings())[0] == "failed: debate a"
     monkeypatch.setattr(handler, "STOP_FOLLOWS_WITHIN", -1.0)
-    said = shown(capsys, [*records, record("something new")], Settings())
+    said = shown(capsys, [*records, record("something new", level=logging.WARNING)], Settings())
     assert said[0] == "failed: debate a"
     assert said.index("something new") < len(said) - 1 - said[::-1].index("failed: debate a")
 
