@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cortexdsl.cli.verbs import parse
-from cortexdsl.jobs.debate import attend
+from cortexdsl.jobs.debate import JOB
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.plan.compiled import write_compiled
 from cortexdsl.plan.compiler import compile_spec
@@ -100,7 +100,7 @@ def run_inside(spec: str) -> None:
         async with SharedState() as shared:
             for is_matched in (False, True):
                 jobs = [parse(arguments) for arguments in stage(is_matched=is_matched)]
-                await asyncio.gather(*(attend(each, shared) for each in jobs))
+                await asyncio.gather(*(JOB.attend(each, shared) for each in jobs))
 
     asyncio.run(run())
 

@@ -44,7 +44,7 @@ class Verb:
 
 JOB_PACKAGES = ("cortexdsl.jobs", "cortexdsl_train.jobs")
 """Folders with the work of rules: each module but `_SHARED` is the verb with its name."""
-_SHARED = {"arguments", "costs", "join", "options", "plan", "serve"}
+_SHARED = {"arguments", "costs", "options", "plan", "serve"}
 
 
 def _job_verbs() -> dict[str, Verb]:
@@ -126,7 +126,8 @@ def command_of(verb: str) -> Command:
     module = import_module(VERBS[verb].module)
     add_arguments = getattr(module, f"add_{verb}_arguments", None)
     if add_arguments is None:
-        return Command(module.add_arguments, module.run)
+        command = getattr(module, "JOB", module)
+        return Command(command.add_arguments, command.run)
     return Command(add_arguments, getattr(module, f"run_{verb}"))
 
 

@@ -35,13 +35,7 @@ LATER = (
     "cortexdsl.report.build",
 )
 """Modules that the jobs after the debates import, in the order in which a run needs them."""
-WAITING = {
-    "debate": debate.attend,
-    "judge": judge.attend,
-    "label": label.attend,
-    "ballots": ballots.attend,
-    "pool": pool.attend,
-}
+WAITING = {"debate": debate, "judge": judge, "label": label, "ballots": ballots, "pool": pool}
 """Verbs whose jobs may wait for model servers in the event loop of the job server."""
 LITELLM = "litellm"
 
@@ -119,7 +113,7 @@ async def _serve(channel: socket.socket) -> None:
             try:
                 with redirect_stderr(io.StringIO()):
                     job = parse(arguments)
-                return 0, await WAITING[arguments[0]](job, shared)
+                return 0, await WAITING[arguments[0]].JOB.attend(job, shared)
             except (CortexError, OSError) as error:
                 return failure(error)
             except SystemExit as wrong:  # an invalid command, or --help: the job says it itself

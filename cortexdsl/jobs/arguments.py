@@ -18,6 +18,7 @@ from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.plan.compiled import CHANGED_REMEDY, read_compiled
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.programs import with_programs
 from cortexdsl.plan.layout import Layout, experiment_name, results_folder
 from cortexdsl.plan.persistence.run_record import stop_note
@@ -70,6 +71,7 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
     "--judge": {"required": True, "help": "the judge of a tournament: an entry of models"},
     "--training": {"required": True, "help": "the entry of train"},
     "--learned": {"required": True, "help": "the entry of learned"},
+    "--source": {"required": True, "help": "name of the knowledge entry"},
     "--phase": {"required": True, "help": "its phase: 1-critic"},
     "--shard": {"required": True, "help": "replicate and shard: r1-s01"},
     "--out": {"required": True, "type": Path, "help": "the file to write"},
@@ -109,16 +111,6 @@ def check_digest(args: argparse.Namespace, digest: str) -> None:
     """
     if args.digest and args.digest != digest:
         raise InputError(f"{args.spec} has changed since the workflow started\n    {CHANGED_REMEDY}")
-
-
-def run_alone(attend: Callable[[argparse.Namespace], Awaitable[str]], args: argparse.Namespace) -> int:
-    """Run a job that waits for model servers in an event loop of its own, and print its message."""
-
-    async def message() -> str:
-        return await attend(args)
-
-    print(asyncio.run(message()), file=sys.stderr)
-    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +154,45 @@ class ClientOptions:
             errors_again=self.errors_again,
             shared=self.shared,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class AskingVerb:
+    """A verb whose job asks models or sources: its arguments besides the spec, and its work, which returns a message.
+
+    The job runs by itself, or in the event loop of the worker's job server, with the state that is shared there.
+    """
+
+    arguments: str
+    work: Callable[[Plan, argparse.Namespace, ClientOptions], Awaitable[str]]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the verb's arguments."""
+        add_spec(parser)
+        add_shared(parser, self.arguments)
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Run the verb in an event loop of its own, and print its message."""
+        print(asyncio.run(self.attend(args)), file=sys.stderr)
+        return 0
+
+    async def attend(self, args: argparse.Namespace, shared: SharedState | None = None) -> str:
+        """Run the verb, and return its message.
+
+        Parameters
+        ----------
+        args : argparse.Namespace
+        shared : SharedState or None
+            What the job shares with others that run in the same event loop.
+
+        Raises
+        ------
+        InputError
+            The spec needs a permission that its user has not given, or has changed so that this job has no place in it.
+        """
+        plan = plan_of_job(args.spec, args.experiment, args.threads)
+        check_consent(plan, getattr(args, "trust", ()))
+        return await self.work(plan, args, ClientOptions.of(plan, args, shared))
 
 
 def warn_if_stopped(folder: Path) -> None:

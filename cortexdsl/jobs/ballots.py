@@ -10,42 +10,28 @@ import argparse
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
+from cortexdsl.jobs.arguments import AskingVerb, ClientOptions
 from cortexdsl.jobs.judge import ask_judge
 from cortexdsl.models.job_tally import CallCounts, JobInfo
-from cortexdsl.models.shared_state import SharedState
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import ballots_digest
 from cortexdsl.plan.job_files import debate_files
-from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.records import read_debates
 from cortexdsl.tasks.balloting import Ballot, ballot_calls, ballot_lines, compared_answers, read_ballot
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser)
-    add_shared(parser, "--dataset --judge --out --connections --errors-again --threads")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    return run_alone(attend, args)
-
-
-async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
-    """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
-    plan = plan_of_job(args.spec, args.experiment)
-    check_consent(plan)
-    options = ClientOptions.of(plan, args, shared)
+async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
     ballots, counts = await vote(plan, args.dataset, args.judge, args.out, options)
     unread = sum(not one.is_read for one in ballots)
     return (
         f"{args.dataset} {args.judge}: {counted(len(ballots), 'ballot')}, {unread} of them unreadable; "
         f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed"
     )
+
+
+JOB = AskingVerb("--dataset --judge --out --connections --errors-again --threads", _work)
 
 
 async def vote(

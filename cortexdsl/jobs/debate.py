@@ -39,14 +39,13 @@ from cortexdsl.engine.methods import names_in, with_identities, with_pool
 from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.engine.run import run_debate
 from cortexdsl.engine.seeds import seeded_random
-from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, check_digest, plan_of_job, run_alone
+from cortexdsl.jobs.arguments import AskingVerb, ClientOptions, check_digest
 from cortexdsl.jobs.costs import debate_costs
 from cortexdsl.metrics.matching import DebateBudget, budget_in, run_within
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.models.call_log.costs import cost_of
 from cortexdsl.models.client import Client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
-from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.models.transports.registry import has_functions
 from cortexdsl.numbers import counted
@@ -55,7 +54,6 @@ from cortexdsl.plan.digests import templates_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import debate_digest
 from cortexdsl.plan.job_files import pool_files
-from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.programs import check_sandbox
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
@@ -109,39 +107,21 @@ class ShardWork:
     sizes: Mapping[str, float | None] = field(default_factory=lambda: EMPTY)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser)
-    add_shared(parser, "--dataset --cell --shard --out --digest --connections --errors-again --trust --threads")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    return run_alone(attend, args)
-
-
-async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
-    """Run the verb, and return its message.
-
-    Parameters
-    ----------
-    args : Namespace
-    shared : SharedState or None
-        What it shares with other jobs of this process, connections included; by default nothing.
-    """
-    plan = plan_of_job(args.spec, args.experiment, args.threads)
+async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
     place = args.dataset, args.cell, args.shard
     check_digest(args, debate_digest(plan, *place))  # refuses a job that the spec does not have
     check_cell(plan, plan.cell(args.cell))
-    check_consent(plan, args.trust)
     check_sandbox(plan)
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
-    options = replace(ClientOptions.of(plan, args, shared), offline=bool(plan.engines))
+    options = replace(options, offline=bool(plan.engines))
     counts = await run_shard(plan, *place, args.out, options)
     return (
         f"{args.dataset} {args.cell} {args.shard}: {counted(counts.asked, 'call')} sent, {counts.replayed} replayed, "
         f"{counts.failed} failed"
     )
+
+
+JOB = AskingVerb("--dataset --cell --shard --out --digest --connections --errors-again --trust --threads", _work)
 
 
 def prepare(plan: Plan, cell: str) -> None:

@@ -15,14 +15,12 @@ from cortexdsl.checksums import write_lines
 from cortexdsl.core import Call, Model, Reply
 from cortexdsl.engine.concurrency import gather_or_cancel
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
+from cortexdsl.jobs.arguments import AskingVerb, ClientOptions
 from cortexdsl.models.job_tally import CallCounts, JobInfo
-from cortexdsl.models.shared_state import SharedState
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import judge_digest
 from cortexdsl.plan.job_files import debate_files
-from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.parts import Judging
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
@@ -30,22 +28,7 @@ from cortexdsl.records import Record, read_all
 from cortexdsl.tasks.judging import Judgement, judge_call, judgement_lines, read_judgement
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser)
-    add_shared(parser, "--dataset --cell --out --connections --errors-again --threads")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    return run_alone(attend, args)
-
-
-async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
-    """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
-    plan = plan_of_job(args.spec, args.experiment)
-    check_consent(plan)
-    options = ClientOptions.of(plan, args, shared)
+async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
     judgements, counts = await judge_cell(plan, args.dataset, args.cell, args.out, options)
     unread = sum(one.is_right is None for one in judgements)
     return (
@@ -53,6 +36,9 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
         f"{counted(unread, 'judgement')} unreadable; "
         f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed"
     )
+
+
+JOB = AskingVerb("--dataset --cell --out --connections --errors-again --threads", _work)
 
 
 async def judge_cell(

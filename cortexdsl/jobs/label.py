@@ -12,46 +12,33 @@ from pathlib import Path
 
 from cortexdsl.core import Reply
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
+from cortexdsl.jobs.arguments import AskingVerb, ClientOptions
 from cortexdsl.jobs.judge import ask_judge
 from cortexdsl.metrics.labels import label_rows, write_labels
 from cortexdsl.metrics.rows import LabelRow
 from cortexdsl.metrics.turn_rules import labelled_turns
 from cortexdsl.metrics.view import grade_together, view_debate
 from cortexdsl.models.job_tally import CallCounts, JobInfo
-from cortexdsl.models.shared_state import SharedState
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import label_digest
 from cortexdsl.plan.job_files import debate_files
-from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import read_all
 from cortexdsl.tasks.labelling import label_call, label_variables, read_label
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser)
-    add_shared(parser, "--dataset --cell --out --connections --errors-again --threads")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    return run_alone(attend, args)
-
-
-async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
-    """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
-    plan = plan_of_job(args.spec, args.experiment)
-    check_consent(plan)
-    rows, counts = await label_cell(plan, args.dataset, args.cell, args.out, ClientOptions.of(plan, args, shared))
+async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
+    rows, counts = await label_cell(plan, args.dataset, args.cell, args.out, options)
     unread = sum(row.value is None for row in rows)
     return (
         f"{args.dataset} {args.cell}: {counted(len(rows), 'label')} of turns, {unread} unreadable; "
         f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed"
     )
+
+
+JOB = AskingVerb("--dataset --cell --out --connections --errors-again --threads", _work)
 
 
 async def label_cell(

@@ -18,8 +18,7 @@ from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.values import one_line
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_spec, plan_of_job
-from cortexdsl.jobs.join import check_cells
-from cortexdsl.jobs.score import cell_scores
+from cortexdsl.jobs.score import cell_scores, check_cells
 from cortexdsl.metrics.scores import Row, read_rows, write_scores
 from cortexdsl.metrics.view import grade_together
 from cortexdsl.plan.experiment import Plan

@@ -6,12 +6,12 @@ Writes the pool, and a log of searches, which outlives a failed job.
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, plan_of_job, run_alone
+from cortexdsl.jobs.arguments import AskingVerb, ClientOptions
 from cortexdsl.models.call_log.append_log import AppendLog, parse, whole_lines
 from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.shared_state import SharedState
@@ -19,36 +19,18 @@ from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import pool_digest
-from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.tasks.retrieval.pools import build_pool
 from cortexdsl.tasks.retrieval.sources import KnowledgeEntry, entry_of, open_sources
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser)
-    parser.add_argument("--source", required=True, help="name of the knowledge entry")
-    add_shared(parser, "--dataset --out --connections --threads")
+async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
+    entry = entry_of(args.source, plan.source(args.source), Path(plan.spec_path).parent)
+    async with nullcontext(options.shared) if options.shared else SharedState() as shared:
+        return await _build(plan, entry, args, replace(options, shared=shared), shared)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    return run_alone(attend, args)
-
-
-async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
-    """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
-    plan = plan_of_job(args.spec, args.experiment)
-    check_consent(plan)
-    if args.source not in plan.knowledge:
-        known = ", ".join(plan.knowledge) or "none"
-        raise InputError(f"{args.spec}: there is no knowledge entry {args.source!r}; there are: {known}")
-    entry = entry_of(args.source, plan.knowledge[args.source], Path(plan.spec_path).parent)
-    if shared is not None:
-        return await _build(plan, entry, args, ClientOptions.of(plan, args, shared), shared)
-    async with SharedState() as own:
-        return await _build(plan, entry, args, replace(ClientOptions.of(plan, args), shared=own), own)
+JOB = AskingVerb("--source --dataset --out --connections --threads", _work)
 
 
 async def _build(

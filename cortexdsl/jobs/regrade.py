@@ -12,8 +12,7 @@ from cortexdsl.engine.methods import agent_numbers, names_in
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_spec, plan_of_results
-from cortexdsl.jobs.join import join
-from cortexdsl.jobs.score import score_cell
+from cortexdsl.jobs.score import join, score_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from cortexdsl.checksums import write_lines
 from cortexdsl.core import EMPTY, Method
 from cortexdsl.core.metrics import ERROR_METRICS, GRADED
 from cortexdsl.engine.interim import decide_after
@@ -22,16 +23,27 @@ from cortexdsl.metrics.labels import label_columns, read_labels
 from cortexdsl.metrics.pairs import pair_columns
 from cortexdsl.metrics.registry import MEASURES, READINGS, asked_measures
 from cortexdsl.metrics.replies import count_other_language
-from cortexdsl.metrics.scores import DecidedIn, Row, answer_rows, round_rows, score_rows, write_rows, write_scores
+from cortexdsl.metrics.scores import (
+    DecidedIn,
+    Row,
+    answer_rows,
+    check_complete,
+    read_rows,
+    round_rows,
+    score_rows,
+    write_rows,
+    write_scores,
+)
 from cortexdsl.metrics.tables import debate_tables
 from cortexdsl.metrics.view import DecidedAfter, Grade, grade_together, view_debate
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.job_files import debate_files
-from cortexdsl.plan.layout import PARTS
+from cortexdsl.plan.job_files import debate_files, table_parts
+from cortexdsl.plan.layout import PARTS, TABLES
 from cortexdsl.plan.parts import JUDGED
 from cortexdsl.plan.persistence.fits import with_fits
 from cortexdsl.plan.persistence.recording import record_files
-from cortexdsl.plan.persistence.store import batches_of
+from cortexdsl.plan.persistence.store import AnyPlan, batches_by_cell, batches_of, batches_run
+from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.records import Record, read_all
 from cortexdsl.stats.tables.score_table import AFTER, ASKED_COLUMN
 from cortexdsl.tasks.grading.tolerance import errors
@@ -163,3 +175,52 @@ def _read_otherwise(
         {f"{reading}_score": MEASURES["score"](view), f"{reading}_unparsed": MEASURES["unparsed"](view)}
         for view in views
     ]
+
+
+def join(plan: AnyPlan) -> list[str]:
+    """Join the parts of every table, after checking that none was edited and that each score is there once.
+
+    Returns
+    -------
+    list of str
+        The files that were written; the caller adds them to the manifest.
+
+    Raises
+    ------
+    DataError
+        A part was edited.
+    RecordError
+        Scores are missing, double or not of the plan.
+    """
+    from cortexdsl.metrics.estimates import round_table  # late: the scores of a cell need no statistics
+
+    check_files(plan.layout, [part for table in TABLES for part in table_parts(plan, table)])
+    for table in TABLES:
+        parts = [Path(path) for path in table_parts(plan, table)]
+        rows = [row for part in parts for row in read_rows(part)]
+        target = Path(plan.layout.table(table))
+        if table == "rounds":
+            round_table(rows, seed=plan.seed).to_csv(target, index=False)
+            continue
+        if table == "scores":
+            check_cells(plan, rows, batches_by_cell(plan, batches_run(plan) or plan.batches))
+        if rows:
+            write_rows(target, rows)
+        else:  # no row, for example no persuasion if no agent hears another: only the header
+            write_lines(target, parts[0].read_text(encoding="utf-8").splitlines())
+    return [plan.layout.table(table) for table in TABLES]
+
+
+def check_cells(plan: AnyPlan, rows: Sequence[Row], batches: Mapping[str, int]) -> None:
+    """Check that every cell has the rows of its debated batches, and no others.
+
+    Raises
+    ------
+    RecordError
+        Rows are missing, double or not of the plan.
+    """
+    names = {cell.name: batches[cell.slug] for cell in plan.cells if cell.slug in batches}
+    for batch in sorted(set(names.values())):
+        cells = [name for name, last in names.items() if last == batch]
+        mine = [row for row in rows if row["cell"] in cells or row["cell"] not in names]
+        check_complete(mine, cells, plan.replicates, plan.question_ids(batch))

@@ -23,8 +23,8 @@ from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import one_line
 from cortexdsl.core.metrics import BUDGETS, COSTS
-from cortexdsl.jobs.join import join
 from cortexdsl.jobs.look import anytime_verdicts
+from cortexdsl.jobs.score import join
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, binding_changes

@@ -18,7 +18,7 @@ from pathlib import Path
 from cortexdsl.cli.main import main
 from cortexdsl.cli.verbs import parse
 from cortexdsl.core import Call
-from cortexdsl.jobs.debate import attend
+from cortexdsl.jobs.debate import JOB
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
 from cortexdsl.models.shared_state import SharedState
@@ -106,7 +106,7 @@ class Workflow:
     async def _debate(self, plan: Plan, arguments: Sequence[str]) -> None:
         runtime = Runtime(retry_policy=RetryPolicy(head_start=0.0))
         async with SharedState({"direct": self._server}, runtime) as shared:
-            job = asyncio.create_task(attend(parse(arguments), shared))
+            job = asyncio.create_task(JOB.attend(parse(arguments), shared))
             while not job.done():
                 await asyncio.wait([job], timeout=0.01)
                 if self._server.kill_at is not None and self._server.kill_at < 0:
