@@ -158,7 +158,7 @@ def _without_numbers(plan: Plan) -> Iterator[Problem]:
         others = sum(item.kind in _NO_NUMBERS for item in task.items)
         for method in methods if others else ():
             what = (
-                f"{method}: a median or trimmed mean decides, and the answers to {others:,} of {len(task.items):,} "
+                f"{method}: a median or mean decides, and the answers to {others:,} of {len(task.items):,} "
                 f"questions of {task.label} are not numbers: these debates have no answer"
             )
             yield Problem(plan.spec_path, what, "write decide: majority there, or use another dataset")

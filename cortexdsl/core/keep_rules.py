@@ -40,10 +40,11 @@ class KeepRule:
     number : str
         What its number means; empty if it takes none.
     retained : callable or None
-        If its number counts agents: from this number and the number of candidates to how many it keeps (see
-        `Keep.retained`).
+        From its number and the number of candidates to how many it keeps (see `Keep.retained`).
     fewest : int
-        If its number counts agents: the least number.
+        The least number.
+    is_word : bool
+        Whether a spec may name it; a condition is written `where:`.
     """
 
     summary: str
@@ -53,6 +54,7 @@ class KeepRule:
     number: str = ""
     retained: Callable[[int, int], int] | None = None
     fewest: int = 1
+    is_word: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,7 @@ KEEP_RULES: Mapping[str, KeepRule] = MappingProxyType(
             lambda weight, possible, number: possible & (np.where(possible, weight, -np.inf) > (number or 0.0)),
             keeps_somebody=False,
             compares=False,
-            number="Weights above this one are kept.",
+            is_word=False,
         ),
         "all": KeepRule("every weight", lambda weight, possible, number: possible, compares=False),
     }

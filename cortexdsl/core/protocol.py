@@ -91,8 +91,6 @@ class Step:
         are heard in each of these calls. If empty, there is a call about every agent that is heard.
     model : Model or None
         The model of its calls; None: each agent's own.
-    sampling : mapping of name to float
-        Options of its calls that replace those of the model: temperature, top_p, max_tokens.
     chooses : str
         What a choice names: agents by their numbers, or single turns by their place among those shown.
     placebo : str
@@ -123,7 +121,8 @@ class Step:
     said: tuple[str, ...] = ()
     of: str = ""
     model: Model | None = None
-    sampling: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+    temperature: float | None = word(None)
+    """The sampling temperature in this step. Default: that of the model."""
     chooses: Literal["agents", "turns"] = word("agents")
     """If the step reads a choice: whether the reply chooses agents or single turns."""
     placebo: PlaceboKind = "none"
@@ -137,14 +136,14 @@ class Step:
         return self.tools.get(agent, self.tools.get(ELSE, ()))
 
     def model_of(self, agent: Agent) -> Model:
-        """Return the model that an agent speaks with in this step, with the step's own sampling.
+        """Return the model that an agent speaks with in this step, with the step's own temperature.
 
-        Programs do not sample: tools and the built-in solver have no sampling options.
+        Programs do not sample: tools and the built-in solver have no temperature.
         """
         model = agent.model if self.model is None or agent.model.is_tool else self.model
-        if not self.sampling or model.is_program:
+        if self.temperature is None or model.is_program:
             return model
-        return replace(model, options=MappingProxyType({**model.options, **self.sampling}))
+        return replace(model, options=MappingProxyType({**model.options, "temperature": self.temperature}))
 
     def prompt_of(self, agent: str, roles: Collection[str] = ()) -> str:
         """Return the template of an agent that plays some roles."""
@@ -169,15 +168,12 @@ class Choose:
         An expression with one value per agent.
     keep : Keep
         Which candidates are chosen, by weight.
-    order : str
-        Empty: the chosen agents keep their order. `weight`: they stand by falling weight, equal ones as before.
     """
 
     role: str
     source: str
     weight: str
     keep: Keep
-    order: Literal["", "weight"] = ""
 
 
 NEVER = "never"

@@ -58,7 +58,6 @@ from cortexdsl.engine.methods import (
     in_wording,
     opens_round,
     players,
-    principal_roles,
     roles_of,
 )
 from cortexdsl.engine.name_values import Snapshot
@@ -68,7 +67,7 @@ from cortexdsl.engine.seeds import call_seed, drawn_wording, seeded_random
 from cortexdsl.engine.sparsification import condition_holds, fill_role, step_graph
 from cortexdsl.engine.state import DebateState, options_shown
 from cortexdsl.engine.tool_use import ask_with_tools
-from cortexdsl.engine.topology import PlannedTurn, deal_groups, draw_groups, planned_turns, shown_graph
+from cortexdsl.engine.topology import PlannedTurn, draw_groups, planned_turns, shown_graph
 from cortexdsl.errors import DebateError
 
 
@@ -258,15 +257,13 @@ class _Run:
         return is_met
 
     async def _fill_role(self, rule: Choose) -> None:
-        """Fill a role. Debaters that are not chosen again leave the debate; their new order makes new groups."""
+        """Fill a role. Debaters that are not chosen again leave the debate; the others keep their groups."""
         choice = await fill_role(self._snapshot(self.method_after_removal, "choice", *self._now()), rule)
         role_agents = {**self.method.role_agents, rule.role: tuple(self.agents[name] for name in choice.chosen)}
         self.method = replace(self.method, role_agents=role_agents)
         self.method_after_removal = without_agents(self.method, self.ablation)
         self.state.choices.append(choice)
         self.state.remaining = tuple(agent.name for agent in debating_agents(self.method_after_removal))
-        if rule.order and rule.role in principal_roles(self.method):
-            self.groups = deal_groups(self.method, self.state.remaining)
 
     def _now(self) -> tuple[int, int, int]:
         return self.state.round, len(self.state.turns), len(self.state.choices)

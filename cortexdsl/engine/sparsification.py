@@ -103,8 +103,6 @@ async def fill_role(now: Snapshot, rule: Choose) -> RoleChoice:
         raise DebateError(_not_a_number(expression, now.state.round, name, {}))
     kept = select_edges(weight[:, None], rule.keep) if candidates else np.zeros((0, 1), dtype=bool)
     chosen = [k for k, is_kept in enumerate(kept[:, 0]) if is_kept]
-    if rule.order == "weight":
-        chosen.sort(key=lambda k: -weight[k])
     return RoleChoice(
         turn=len(now.state.turns),
         round=now.state.round,

@@ -167,17 +167,6 @@ def group_layout(method: Method) -> Groups | None:
     return layouts.pop() if layouts else None
 
 
-def deal_groups(method: Method, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return groups of neighbours in an order of the remaining debaters; fewer agents make fewer or smaller groups."""
-    layout = group_layout(method)
-    if layout is None:
-        return ()
-    count = min(layout.count, len(names))
-    sizes = layout.sizes or tuple(len(names) // count + (k < len(names) % count) for k in range(count))
-    starts = np.cumsum((0, *sizes))
-    return tuple(group for a, b in pairwise(starts) if (group := tuple(names[a:b])))
-
-
 def draw_groups(method: Method, names: Sequence[str], chance: random.Random) -> tuple[tuple[str, ...], ...]:
     """Draw the groups of a debate, once for all steps that use groups.
 

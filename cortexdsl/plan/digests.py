@@ -101,7 +101,7 @@ class Coverage:
 COVERED: Mapping[type, Coverage] = {
     Agent: Coverage("Agent", "name model persona", later="given=vars"),
     Bin: Coverage("Bin", "low high value low_open high_closed"),
-    Choose: Coverage("Choose", "role source weight keep", later="order", expressions="weight"),
+    Choose: Coverage("Choose", "role source weight keep", expressions="weight"),
     DebateConfidence: Coverage("DebateConfidence", "source", former={"verifier": None, "prompt": ""}),
     Decide: Coverage("Decide", "rule role fallback=tie", later="weight otherwise share", expressions="weight"),
     Defer: Coverage("Defer", "below to method", later="where", expressions="where"),
@@ -143,7 +143,7 @@ COVERED: Mapping[type, Coverage] = {
     Step: Coverage(
         "Step",
         "name role prompt hears tells=shows own=memory material order each draws=samples reads",
-        later="by_agent beside by_role said of model sampling chooses placebo variants tools",
+        later="by_agent beside by_role said of model chooses placebo variants tools",
         values={name: {"last": "latest", "all": "history"} for name in ("tells", "own")},
     ),
     StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),

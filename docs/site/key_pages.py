@@ -64,13 +64,13 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "A protocol file, or an entry of `protocols`: roles, the schedule and recalibration.",
         (
             "protocol", "values of roles", "ModelForm", "ToolForm", "values of schedule", "LoopText",
-            "CaseText", "values of recalibration", "StepsForm", "BinsForm",
+            "CaseText", "values of recalibration",
         ),
     ),
     "steps": KeyPage(
         "Keys of a step",
         "An entry of `steps` in a protocol: who speaks, what the prompt shows, and what is read from the reply.",
-        ("StepText", "StepModelForm", "SayForm", "VariantsForm", "TurnFilterText", "EdgeForm"),
+        ("StepText", "SayForm", "VariantsForm", "TurnFilterText", "EdgeForm"),
     ),
     "hears": KeyPage(
         "Keys of hears",
@@ -85,7 +85,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "The values of `decide` in a protocol, a `choose` item, and the values of `keep`.",
         (
             "values of decide", "BallotForm",
-            "TrimmedForm", "ChooseText", "values of keep", "TopForm", "DropBottomForm", "AboveForm",
+            "ChooseText", "values of keep", "TopForm", "DropBottomForm",
         ),
     ),
     "training": KeyPage(

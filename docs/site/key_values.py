@@ -43,6 +43,7 @@ VALUES: Mapping[str, Values] = {
             "`weighted`": "the answer with the largest sum of recalibrated confidences.",
             "`first`": "of the debaters' last answers, the one that was given first.",
             "`median`": "the median of the last answers that are numbers.",
+            "`mean`": "their mean.",
             "text": "the name of a role: the latest answer in this role.",
             "list of texts": "a role, and the rule if the role gave no readable answer.",
         },
@@ -51,7 +52,9 @@ VALUES: Mapping[str, Values] = {
         "language/protocol.md#recalibration",
         {
             "`none`": "confidences stay as they are.",
-            "`cortexdebate`": "the same as `{steps: [0.8, 0.6, 0.3]}`.",
+            "`cortexdebate`": "the same as `{0: 0.3, 0.3: keep, 0.6: 0.6, 0.8: 0.8}`.",
+            "`NAME:` (`keep` or number from 0 to 1)": "`{0: 0.25, 0.5: keep}`: from each bound on, what confidences "
+            "become. `keep` leaves them. The lowest bound is 0.",
             "`reconcile`": "confidences of 1 stay 1. From 0.9 they become 0.8, from 0.8 they become 0.5, above 0.6 "
             "they become 0.3, and all others become 0.1.",
         },

@@ -232,8 +232,6 @@ TITLES = {
     "EdgeForm": "edge of a role",
     "ModelForm": "model as a role",
     "SelectionForm": "edges of a graph",
-    "StepModelForm": "model of a step",
-    "StepsForm": "steps of confidence",
     "TurnFilterText": "turns of some steps",
     "ToolForm": "tool as a role",
 }

@@ -143,7 +143,7 @@ def test_check_warns_where_the_confidence_of_free_texts_cannot_be_measured(
     assert [said in what for what in warnings] == ([True] if said else [])
 
 
-@pytest.mark.parametrize(("decide", "is_warned"), [("median", True), ("{trimmed: 0.2}", True), ("majority", False)])
+@pytest.mark.parametrize(("decide", "is_warned"), [("median", True), ("mean", True), ("majority", False)])
 def test_check_warns_where_numbers_decide_and_answers_are_none(
     here: Path, capsys: pytest.CaptureFixture[str], decide: str, is_warned: bool
 ) -> None:
@@ -159,7 +159,7 @@ def test_check_warns_where_numbers_decide_and_answers_are_none(
     )
     assert main(["check", "--json", "x"]) == 0
     warnings = [problem["what"] for problem in _problems(capsys.readouterr().out)]
-    about = "own: a median or trimmed mean decides, and the answers to 2 of 2 questions of letters are not numbers"
+    about = "own: a median or mean decides, and the answers to 2 of 2 questions of letters are not numbers"
     assert [what.startswith(about) for what in warnings] == ([True] if is_warned else [])
 
 

@@ -151,7 +151,7 @@ def test_debates_to_learn_from_are_not_handed_on() -> None:
 def test_a_record_with_all_of_them_is_read_as_it_was_written(kind: str) -> None:
     """Placebo, model of a step, wordings, belief, and a question handed on to such a method again."""
     inner = debating(
-        {"placebo": kind, "model": LARGE, "sampling": {"temperature": 0.5}, **VARIANTS},
+        {"placebo": kind, "model": LARGE, "temperature": 0.5, **VARIANTS},
         {"beside": ("belief",)},
         debate_confidence=DebateConfidence("weighted"),
     )

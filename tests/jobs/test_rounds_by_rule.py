@@ -12,7 +12,7 @@ from tests.jobs.experiment import run_jobs, write_spec
 
 RULES = {
     "majority": "majority", "weighted": "weighted", "first": "first", "median": "median",
-    "trimmed": "{trimmed: 0.2}", "of-a-debater": "debater", "all-rounds": "{vote: last + 1}",
+    "mean": "mean", "of-a-debater": "debater", "all-rounds": "{vote: last + 1}",
     "late": "{vote: confidence * (round + 1)}",
     "none": "majority\n    tie: none",
 }  # fmt: skip

@@ -68,7 +68,9 @@ def test_a_word_of_a_step_is_one_declaration(tmp_path: Path) -> None:
     assert default != other
 
 
-@pytest.mark.parametrize(("kind", "rooms"), [(Step, ["engine"]), (Method, ["engine"]), (Limits, ["models", "jobs"])])
+@pytest.mark.parametrize(
+    ("kind", "rooms"), [(Step, ["engine", "core"]), (Method, ["engine"]), (Limits, ["models", "jobs"])]
+)
 def test_each_word_has_an_effect(kind: type, rooms: list[str]) -> None:
     """A word that is declared, and that no function reads, would be accepted and ignored."""
     package = Path(inspect.getfile(cortexdsl)).parent

@@ -47,8 +47,6 @@ WRITTEN = {
     [
         ("questions", "datasets: {arithmetic: {name: arithmetic, size: 9}}"),
         ("team", "agents: [ann, bob]"),
-        ("hears", "{weight: differs, keep: {above: 0}}"),
-        ("choose", "{choose: some, from: debater, weight: any(differs), keep: {above: 0}}"),
         ("until", "true"),
     ],
 )

@@ -37,7 +37,7 @@ teams: {three: everyone, five: [qwen, qwen, llama, llama, mistral]}
 grid:
   sparse+mdm:
     - {keep: [mean, median, {top: 1}, {drop_bottom: 1}]}
-    - {recalibration: [none, {steps: [0.9, 0.7, 0.2]}, {steps: [0.9, 0.6, 0.3]}]}
+    - {recalibration: [none, {0: 0.2, 0.2: keep, 0.7: 0.7, 0.9: 0.9}, {0: 0.3, 0.3: keep, 0.6: 0.6, 0.9: 0.9}]}
     - {agents: [three, five], rounds: [1, 2, 3]}
 analysis:
   metrics: [accuracy, input_tokens, consensus, dvc, cvr]

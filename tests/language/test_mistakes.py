@@ -123,7 +123,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
      "no factor is called credability", "did you mean credibility?"),
     ("cortexdebate, rounds: 2", "cortexdebate, weight: ^'confidence *'", "is not an expression", ""),
     ("cortexdebate, rounds: 2", "cortexdebate, weight: ^'__import__(1)'", "there is no function __import__", ""),
-    ("cortexdebate, rounds: 2", "cortexdebate, recalibration: ^{steps: [0.3, 0.6, 0.8]}", "rise", "highest"),
+    ("cortexdebate, rounds: 2", "cortexdebate, recalibration: ^{steps: [0.8, 0.6, 0.3]}", "steps is not", "{0: 0.3"),
     ("cortexdebate, rounds: 2", "cortexdebate, recalibration: ^cortex", "recalibration is 'cortex'", "none"),
     ("cortexdebate, rounds: 2", "cortexdebate, ^participation: heard", "no setting participation",
      "write (round - 1) * (n_agents - 1) - times_hearing in the weight"),

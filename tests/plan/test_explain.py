@@ -115,12 +115,9 @@ def test_a_last_choice_silences_nobody() -> None:
 
 
 def test_a_choice_of_everybody_silences_nobody() -> None:
-    """Only the order follows from the weights, and only if the choice asks for it: the calls are the same."""
-    for order in ("", "weight"):
-        everybody = Choose("debater", "debater", "confidence", Keep("all"), order=order)  # type: ignore[arg-type]
-        said = explain(method({"answer": {}}, ["answer", everybody, "answer"]))
-        assert "calls: 6 at most" in said.splitlines()
-        assert ("order: weight" in said) == bool(order)
+    everybody = Choose("debater", "debater", "confidence", Keep("all"))
+    said = explain(method({"answer": {}}, ["answer", everybody, "answer"]))
+    assert "calls: 6 at most" in said.splitlines()
 
 
 def test_who_weighs_alike_is_kept_together() -> None:

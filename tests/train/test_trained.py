@@ -248,7 +248,7 @@ def test_a_role_whose_step_names_its_model_cannot_learn(here: Path) -> None:
     (problem,) = refused.value.problems
     assert problem.what == "train.acc.roles: the critic of untrained speaks in comment with a model that the step names"
     assert problem.remedy == "what is trained would never speak there: remove model: from the step"
-    plan(here, text.replace("model: base}\n      revise", "model: {temperature: 0.2}}\n      revise"))
+    plan(here, text.replace("model: base}\n      revise", "temperature: 0.2}\n      revise"))
     alone = text.replace("repeats: 2", "repeats: 1\n    roles: [actor]").replace(", c2]", ", c]")
     plan(
         here,

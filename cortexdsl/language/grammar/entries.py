@@ -301,7 +301,8 @@ class _Union:
             return self.other[kind]
         if self.forms:
             return None if isinstance(value, dict | list | tuple) else self.other.get("text")
-        needed = (self.other.get(each) for each in ("number", "text", "mapping", "list"))
+        kinds = ("number", "text") if kind == "text" and self.words else ("number", "text", "mapping", "list")
+        needed = (self.other.get(each) for each in kinds)
         return next((tag for tag in needed if tag), None) or next(iter(self.words.values()), None)
 
 

@@ -14,7 +14,6 @@ from cortexdsl.language.grammar.entries import (
     Count,
     CountOrZero,
     Name,
-    Number,
     OneOf,
     Setting,
     Share,
@@ -24,8 +23,6 @@ from cortexdsl.language.grammar.entries import (
     invalid,
 )
 from cortexdsl.language.grammar.expressions import Weight
-
-Threshold: TypeAlias = Annotated[Number | Setting, OneOf()]
 
 
 # ---------------------------------------------------------------- which weights are kept
@@ -40,19 +37,18 @@ class KeepForm(StrictEntry):
 
 def _keep_form(name: str, rule: KeepRule) -> Any:
     """Return the form of a rule that takes a number."""
-    letter, number = ("x", Threshold) if rule.retained is None else ("k", Count if rule.fewest else CountOrZero)
-    words: dict[str, Any] = {name: (number, Field(description=rule.number))}
+    words: dict[str, Any] = {name: (Count if rule.fewest else CountOrZero, Field(description=rule.number))}
     form: Any = create_model(
         f"{name.title().replace('_', '')}Form",
         __base__=KeepForm,
-        __doc__=f"`{{{name}: {letter}}}`: keep {rule.summary}.",
+        __doc__=f"`{{{name}: k}}`: keep {rule.summary}.",
         __module__=__name__,
         **words,
     )
     return Annotated[Keep, WrittenAs(form)]
 
 
-_KEEP_WORDS = tuple(name for name, rule in KEEP_RULES.items() if not rule.number)
+_KEEP_WORDS = tuple(name for name, rule in KEEP_RULES.items() if rule.is_word and not rule.number)
 _KEEP_FORMS = tuple(_keep_form(name, rule) for name, rule in KEEP_RULES.items() if rule.number)
 _KeepWord: TypeAlias = Annotated[Literal[_KEEP_WORDS], AfterValidator(Keep)]  # type: ignore[valid-type]
 KeepText: TypeAlias = Annotated[

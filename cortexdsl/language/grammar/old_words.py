@@ -22,11 +22,18 @@ def _budget(match: Any) -> str:
     return ", ".join([*budgets, *(f"grow: {_flow(value)}" for key, value in entries.items() if key == "grow")])
 
 
-def bins_remedy(bins: Sequence[Any]) -> str:
-    """Return the line to write instead of a list of bins with bounds of their own."""
-    entries = [each for each in bins if isinstance(each, dict)]
-    values = {each.get("from", each.get("above", 0)): each.get("value", "keep") for each in entries}
-    return f"write bins: {_flow(dict(sorted(values.items(), key=str)) or {0: 'keep'})}"
+def _bins(bins: Any) -> str:
+    """Return the correction that a list of bins with bounds of their own, or a mapping of bounds, means."""
+    if isinstance(bins, list):
+        entries = [each for each in bins if isinstance(each, dict)]
+        bins = {each.get("from", each.get("above", 0)): each.get("value", "keep") for each in entries}
+    return f"recalibration: {_flow(dict(sorted(bins.items(), key=str)) if bins else {0: 'keep'})}"
+
+
+def _steps(steps: Any) -> str:
+    """Return the correction that three thresholds mean, the highest first."""
+    high, middle, low = steps if isinstance(steps, list) and len(steps) == 3 else (0.8, 0.6, 0.3)
+    return f"recalibration: {_flow({0: low, low: 'keep', middle: middle, high: high})}"
 
 
 def _participation(counts: Any) -> str:
@@ -62,7 +69,15 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "placebo": "placebo: {STEP: {}} in the method",
         "tells": "shows: {}",
     },
-    "StepModelForm": {"top_p": "models: {NAME: {top_p: {}}}, and model: NAME"},
+    "model": {
+        "name": "model: {}",
+        "temperature": "temperature: {} in the step, beside model",
+        "max_tokens": "models: {NAME: {max_tokens: {}}}, and model: NAME",
+    },
+    "recalibration": {"bins": _bins, "steps": _steps},
+    "keep": {"above": "where: WEIGHT > {} instead of weight and keep"},
+    "ChooseText": {"order": "nothing: chosen agents keep their order"},
+    "ModelForm": {"persona": "agents: [{name: NAME, model: MODEL, persona: {}}], and [NAME] as the role"},
     "BallotForm": dict.fromkeys(("fallback", "tie"), "tie: {}, in the protocol beside decide"),
     "AgentText": {"given": "vars: {}"},
     "LoopText": {"unless": "if: not ({})"},
@@ -72,6 +87,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "else": "decide: [ROLE, {}]",
         "last": "decide: {}",
         "majority": "decide: majority, and tie: none in the protocol",
+        "trimmed": lambda share: f"decide: {'median' if share == 0.5 else 'mean'}",
         "pool": "decide: weighted, which sums confidences",
         "weighted": "decide: weighted, and tie: none in the protocol",
     },

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from cortexdsl.core import Bin, Decide, Method
 from cortexdsl.engine.decisions import DECISION_RULES
-from cortexdsl.language.grammar.core_words import with_words_of
+from cortexdsl.language.grammar.core_words import WrittenAs, with_words_of
 from cortexdsl.language.grammar.entries import (
     NAME,
     Name,
-    Number,
     OneOf,
     Plain,
     Setting,
@@ -29,11 +28,10 @@ from cortexdsl.language.grammar.entries import (
     Whole,
     invalid,
     listed,
-    number,
 )
 from cortexdsl.language.grammar.expressions import Ballot
 from cortexdsl.language.grammar.hears import HearsText
-from cortexdsl.language.grammar.old_words import bins_remedy
+from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.schedule import ItemText
 from cortexdsl.language.grammar.steps import StepText
 
@@ -63,29 +61,6 @@ NAMED_BINS: dict[str, tuple[Bin, ...]] = {
 """Sun et al. 2025 (arXiv 2507.03928), Algorithm 1; Chen et al. 2023 (arXiv 2309.13007), section 3."""
 
 
-class StepsForm(StrictEntry):
-    """`{steps: [a, b, c]}`: confidences are corrected by three thresholds.
-
-    With `[0.8, 0.6, 0.3]`, confidences from 0.8 become 0.8. From 0.6 to 0.8 they become 0.6. From 0.3 to 0.6 they
-    stay. Below 0.3 they become 0.3.
-    """
-
-    steps: Annotated[tuple[Share, ...], Field(min_length=3, max_length=3)]
-    """Three thresholds, the highest first."""
-
-    @model_validator(mode="after")
-    def _falling(self) -> Self:
-        if not self.steps[0] >= self.steps[1] >= self.steps[2]:
-            raise invalid(
-                f"steps {list(self.steps)} rise", "write them from the highest to the lowest: [0.8, 0.6, 0.3]"
-            )
-        return self
-
-    def value(self) -> tuple[Bin, ...]:
-        """Return the bins, the highest first."""
-        return three_steps(*self.steps)
-
-
 def _lower_bound(key: str) -> str:
     if re.fullmatch(r"[\d.]+(e-\d+)?", key) is None or not 0 <= float(key) <= 1:
         raise invalid(f"{key} is not a confidence", "write a number from 0 to 1, from which on the value holds")
@@ -97,45 +72,33 @@ _Value: TypeAlias = Annotated[Share | Literal["keep"], OneOf()]
 
 
 def _old_bins(value: Any) -> Any:
-    if isinstance(value, list):
-        raise invalid("bins are a mapping", bins_remedy(value))
+    for word, inner in value.items() if isinstance(value, dict) else ():
+        if remedy := key_remedy("recalibration", word, inner):
+            raise invalid(f"{word} is not a confidence", remedy)
     return value
 
 
-class BinsForm(StrictEntry):
-    """`{bins: {0: 0.25, 0.5: keep}}`: from each confidence on, what confidences become; keep leaves them."""
-
-    bins: Annotated[
-        dict[_Bound, _Value],
-        Field(min_length=1, max_length=1_000),
-        BeforeValidator(_old_bins, json_schema_input_type=dict[str, _Value]),
-    ]
-    """From each lower bound on, what confidences become, up to the next bound. The lowest one is 0."""
-
-    @model_validator(mode="after")
-    def _cover(self) -> Self:
-        lowest = min(map(float, self.bins))
-        if lowest > 0:
-            raise invalid(f"no bin holds 0; the lowest begins at {lowest:g}", "write a value for 0, too")
-        if len({float(bound) for bound in self.bins}) < len(self.bins):
-            raise invalid("a bound is there twice", "keep one of them")
-        return self
-
-    def value(self) -> tuple[Bin, ...]:
-        """Return the bins, the highest first; the highest one holds 1."""
-        values = {float(low): None if value == "keep" else value for low, value in self.bins.items()}
-        lows = sorted(values)
-        bins = [Bin(low, high, values[low]) for low, high in zip(lows, [*lows[1:], 1.0], strict=True)]
-        return tuple(reversed([*bins[:-1], replace(bins[-1], high_closed=True)]))
+def _bins(written: dict[str, float | str]) -> tuple[Bin, ...]:
+    """Return the bins of lower bounds and values, the highest first; the highest one holds 1."""
+    values = {float(low): value if isinstance(value, float) else None for low, value in written.items()}
+    lows = sorted(values)
+    if lows[0] > 0:
+        raise invalid(f"no bin holds 0; the lowest begins at {lows[0]:g}", "write a value for 0, too")
+    if len(values) < len(written):
+        raise invalid("a bound is there twice", "keep one of them")
+    bins = [Bin(low, high, values[low]) for low, high in zip(lows, [*lows[1:], 1.0], strict=True)]
+    return tuple(reversed([*bins[:-1], replace(bins[-1], high_closed=True)]))
 
 
-RecalibrationWord: TypeAlias = Literal["none", "cortexdebate", "reconcile"]
-RecalibrationText: TypeAlias = Annotated[RecalibrationWord | Setting | StepsForm | BinsForm, OneOf()]
-
-
-def bins(recalibration: str | StepsForm | BinsForm) -> tuple[Bin, ...]:
-    """Return the bins that a validated `recalibration:` means."""
-    return NAMED_BINS[recalibration] if isinstance(recalibration, str) else recalibration.value()
+_RecalibrationWord: TypeAlias = Annotated[
+    Literal["none", "cortexdebate", "reconcile"], AfterValidator(NAMED_BINS.__getitem__)
+]
+_OwnBins: TypeAlias = Annotated[
+    dict[_Bound, _Value],
+    Field(min_length=1, max_length=1_000),
+    BeforeValidator(_old_bins, json_schema_input_type=dict[str, _Value]),
+    AfterValidator(_bins),
+]
 
 
 Tie: TypeAlias = Literal["confidence", "none"]
@@ -158,67 +121,37 @@ class BallotForm(StrictEntry):
     vote: Ballot
     """An expression with a value for each answer."""
 
-
-class TrimmedForm(StrictEntry):
-    """`{trimmed: share}`: the mean of the answers that are numbers, without this share at each end."""
-
-    trimmed: Annotated[Annotated[Number, Field(ge=0, le=0.5)] | Setting, OneOf()]
-    """The share of the answers that is left out at each end: 0 gives the mean, 0.5 the median."""
+    def value(self) -> Decide:
+        """Return the decision."""
+        return Decide("vote", weight=self.vote)
 
 
-def _role_or_rule(value: str) -> str:
-    if not re.fullmatch(NAME, value):
-        raise invalid("this is neither a rule nor a role", f"write {{vote: {value}}} if answers have so many votes")
-    return value
+def _role_or_rule(role: str) -> Decide:
+    if not re.fullmatch(NAME, role):
+        raise invalid("this is neither a rule nor a role", f"write {{vote: {role}}} if answers have so many votes")
+    return Decide("last", role, otherwise="")
 
 
-def _ordered(value: tuple[str, ...]) -> tuple[str, ...]:
+def _ordered(value: tuple[str, ...]) -> Decide:
     role, *others = value
     if role in (*_RULES, "none") or len(others) != 1 or others[0] not in (*_RULES, "none"):
         rules = ", ".join((*_RULES, "none"))
         raise invalid(
             "a list names a role and the rule if it gave no answer", f"write [judge, majority]; rules: {rules}"
         )
-    return value
+    return Decide("last", role, otherwise=others[0])
 
 
-DecideWord: TypeAlias = Literal[(*_RULES, "median")]  # type: ignore[valid-type]
-DecideText: TypeAlias = Annotated[
-    DecideWord
+_NUMERIC = {"mean": Decide("trimmed"), "median": Decide("trimmed", share=0.5)}
+DecideWord: TypeAlias = Literal[(*_RULES, *_NUMERIC)]  # type: ignore[valid-type]
+_Decide: TypeAlias = Annotated[
+    Annotated[DecideWord, AfterValidator(lambda rule: _NUMERIC.get(rule) or Decide(rule))]
     | Setting
     | Annotated[Text, AfterValidator(_role_or_rule)]
     | Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(_ordered)]
-    | BallotForm
-    | TrimmedForm,
+    | Annotated[Decide, WrittenAs(BallotForm)],
     OneOf("ROLE", "[ROLE, rule]"),
 ]
-
-
-def deciding_role(text: ProtocolText) -> tuple[str, str | None] | None:
-    """Return the role whose last answer decides, and the rule if it gave none; None if no role decides."""
-    if isinstance(text.decide, tuple):
-        return text.decide[0], text.decide[1]
-    if isinstance(text.decide, str) and text.decide not in get_args(DecideWord) and "$" not in text.decide:
-        return text.decide, None
-    return None
-
-
-def decision(text: ProtocolText) -> Decide:
-    """Return what a validated `decide:` means, once settings have their values."""
-    if (deciding := deciding_role(text)) is not None:
-        role, otherwise = deciding
-        if otherwise in (None, "none"):
-            return Decide("last", role)
-        return Decide("last", role, tie=text.tie, otherwise=otherwise)  # type: ignore[arg-type]
-    match text.decide:
-        case BallotForm(vote=weight):
-            return Decide("vote", tie=text.tie, weight=weight)  # type: ignore[arg-type]
-        case "median":
-            return Decide("trimmed", share=0.5)
-        case TrimmedForm(trimmed=share):
-            return Decide("trimmed", share=number(share))
-        case rule:
-            return Decide(rule, tie=text.tie)  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- roles
@@ -227,8 +160,6 @@ class ModelForm(StrictEntry):
 
     model: Name
     """The name of an entry of models."""
-    persona: Text | None = None
-    """The system message: a role or a manner."""
 
 
 class ToolForm(StrictEntry):
@@ -274,10 +205,13 @@ class ProtocolText(StrictEntry):
     """The kinds of turns, each with a name."""
     schedule: Annotated[tuple[ItemText, ...], Field(min_length=1)]
     """The steps in their order, with loops, choices and cases."""
-    decide: DecideText
+    decide: Annotated[Decide, WrittenAs(_Decide)]
     """How the answer of a debate is chosen."""
-    recalibration: RecalibrationText = "none"
-    """How stated confidences are corrected before weights and votes use them."""
+    recalibration: Annotated[_RecalibrationWord | Setting | _OwnBins, OneOf("{0: 0.25, 0.5: keep}")] = Field(
+        "none", validate_default=True
+    )
+    """How stated confidences are corrected before weights and votes use them: a name, or what confidences become from
+    each bound on, as in {0: 0.25, 0.5: keep}, where keep leaves them."""
     similarity: Text = "ngram"
     """How the similarity of two replies is measured. ngram: by the words and characters that they share. asked: a
     model states it, in a step with `reads: similarity`. Or write an embedding model, sentence-transformers/NAME or

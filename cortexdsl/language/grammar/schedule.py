@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -12,6 +12,7 @@ from cortexdsl.core import KEEP_TRUE, NEVER, Choose
 from cortexdsl.errors import nearest
 from cortexdsl.expressions.names import NAMES
 from cortexdsl.expressions.negation import negated
+from cortexdsl.language.grammar.core_words import WrittenAs
 from cortexdsl.language.grammar.entries import CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
 from cortexdsl.language.grammar.expressions import ChoiceWeight, expression
 from cortexdsl.language.grammar.hears import KeepText
@@ -155,8 +156,6 @@ class ChooseText(StrictEntry):
     """The rule that chooses candidates by their weights."""
     where: ChoiceWeight | None = None
     """A condition on candidates, instead of weight and keep."""
-    order: Literal["weight"] | None = None
-    """weight: sort the chosen agents by weight, the largest first."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -166,28 +165,16 @@ class ChooseText(StrictEntry):
             raise invalid(
                 "a choice weighs agents or asks a condition of them", "write weight: and keep:, or where: alone"
             )
-        if self.order is not None and self.weight is None:
-            raise invalid("order: weight needs a weight", "write weight: and keep: instead of where:")
         return self
 
-    @property
-    def source(self) -> str:
-        """The role whose players are the candidates."""
-        return self.from_ or self.choose
-
-    @property
-    def may_keep_nobody(self) -> bool:
-        """Whether all candidates may be refused."""
-        return self.where is not None or getattr(self.keep, "may_keep_nobody", False)  # a setting: not known yet
+    def value(self) -> Choose:
+        """Return the choice."""
+        keep = self.keep if self.where is None else KEEP_TRUE
+        return Choose(self.choose, self.from_ or self.choose, self.where or self.weight or "", keep)
 
 
-def choice_of(written: ChooseText) -> Choose:
-    """Return what a validated `choose:` means, once settings have their values."""
-    if written.where is not None:
-        return Choose(written.choose, written.source, written.where, KEEP_TRUE)
-    return Choose(written.choose, written.source, written.weight or "", written.keep, written.order or "")
-
-
-ItemText: TypeAlias = Annotated[Name | LoopText | CaseText | ChooseText, OneOf("the name of a step")]
+ItemText: TypeAlias = Annotated[
+    Name | LoopText | CaseText | Annotated[Choose, WrittenAs(ChooseText)], OneOf("the name of a step")
+]
 LoopText.model_rebuild()
 CaseText.model_rebuild()

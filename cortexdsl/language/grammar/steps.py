@@ -19,7 +19,6 @@ from cortexdsl.language.grammar.entries import (
     Setting,
     StrictEntry,
     Template,
-    Whole,
     invalid,
     listed,
 )
@@ -119,33 +118,14 @@ class EdgeForm(StrictEntry):
     """The role whose agents the calls are about."""
 
 
-class StepModelForm(StrictEntry):
-    """`{name: NAME, temperature: 0.2}`: another model for this step, other sampling, or both."""
-
-    example: ClassVar[str] = "{temperature: 0.2}"
-
-    name: Annotated[Name | Setting, OneOf()] | None = None
-    """The name of an entry of models. Default: each agent's own model."""
-    temperature: Annotated[Annotated[Number, Field(ge=0, le=10)] | Setting, OneOf()] | None = None
-    """The sampling temperature in this step."""
-    max_tokens: Annotated[Annotated[Whole, Field(ge=1, le=10_000_000)] | Setting, OneOf()] | None = None
-    """The largest number of tokens of a reply in this step."""
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
-        if not self.model_fields_set:
-            raise invalid("nothing is said of the model", "write model: NAME, or model: {temperature: 0.2}")
-        return self
-
-
-@with_words_of(Step, settable=True, uses=AtLeastOne)
+@with_words_of(Step, settable=True, uses=AtLeastOne, temperature=Annotated[Number, Field(ge=0, le=10)] | None)
 class StepText(StrictEntry):
     """A kind of turn: who speaks, what the prompt shows, and what is read from the reply."""
 
     example: ClassVar[str] = "{role: debater, prompt: my/answer.j2}"
     hints: ClassVar[Mapping[str, str]] = {
         "say": "write prompt: {say: FILE}",
-        **{word: f"write model: {{{word}: ...}}" for word in ("temperature", "max_tokens")},
+        **dict.fromkeys(("max_tokens", "top_p"), "write it in an entry of models, and name that entry: model: NAME"),
         "most": "write uses: how many times a turn may use tools",
     }
 
@@ -184,8 +164,8 @@ class StepText(StrictEntry):
     names, in which else stands for all others."""
     samples: Count = 1
     """How many independent replies each call gets."""
-    model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = None
-    """The model of this step. Default: each agent's own model."""
+    model: Annotated[Name | Setting, OneOf("the name of a model")] | None = None
+    """The model of this step, an entry of models. Default: each agent's own model."""
     reads: Annotated[
         tuple[Reads, ...],
         BeforeValidator(listed, json_schema_input_type=Reads | tuple[Reads, ...]),

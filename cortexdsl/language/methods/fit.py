@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cortexdsl.core import (
+    KEEP_TRUE,
     NEVER,
     SIMILARITY_FROM_REPLIES,
     Agent,
@@ -37,7 +38,6 @@ from cortexdsl.errors import DebateError, Problem, nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import VARS
 from cortexdsl.language.grammar.protocol import ProtocolText
-from cortexdsl.language.grammar.schedule import ChooseText
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, Route
 from cortexdsl.language.protocol import walks
 from cortexdsl.models.known_models import known_model
@@ -299,9 +299,9 @@ def agent_counts(method: Method, text: ProtocolText, problem_at: ProblemAt) -> I
         )
         for route, excess in _heard(step.hears, others, ("steps", name, "hears"), problem_at.node):
             yield count(route, excess)
-    for choice, route in walks.items_of(ChooseText, text):
+    for choice, route in walks.items_of(Choose, text):
         standing = _most_standing(method, choice.source)
-        if choice.where is None and standing:
+        if choice.keep != KEEP_TRUE and standing:
             keep = choice.keep
             yield count((*route, "keep", keep.rule), _chosen(keep, standing))
 

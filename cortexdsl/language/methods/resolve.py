@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from cortexdsl.core import Agent, DebateConfidence, Method, Model, Repeat, SchedulePart, Step
+from cortexdsl.core import Agent, DebateConfidence, Decide, Method, Repeat, SchedulePart, Step
 from cortexdsl.engine.methods import scheduled_steps
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.core_words import core_value
-from cortexdsl.language.grammar.entries import number
 from cortexdsl.language.grammar.methods import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.old_words import key_remedy
-from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
-from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText, choice_of
+from cortexdsl.language.grammar.protocol import ProtocolText
+from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, LoopText
 from cortexdsl.language.grammar.speakers import SAMPLING
-from cortexdsl.language.grammar.steps import StepModelForm, StepText
+from cortexdsl.language.grammar.steps import StepText
 from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, known_sizes, layout_problems
 from cortexdsl.language.methods.role_assignment import (
     MethodChoice,
@@ -161,8 +160,7 @@ def _method(
         role_agents=roles_in_use(role_agents, steps.values(), schedule),
         steps=MappingProxyType(steps),
         schedule=schedule,
-        decide=decision(text),
-        recalibration=bins(text.recalibration),
+        decide=_decision(text),
     )
 
 
@@ -230,7 +228,9 @@ def _step(
     problem_at: ProblemAt,
     problems: list[PlacedProblem],
 ) -> Step:
-    model, sampling = _model_of_step(name, text, choice, problem_at, problems)
+    if text.model is not None and text.model not in choice.models:
+        remedy = nearest(text.model, choice.models, say="models")
+        problems.append(problem_at(("steps", name, "model"), f"there is no model {text.model}", remedy))
     agents = role_agents.get(text.role, ())
     ways = deal_templates(text.prompt, [agent.name for agent in agents], role_agents)
     tools, found = tools_by_agent(text.tools, agents, choice.tools)
@@ -250,8 +250,7 @@ def _step(
         of=text.of,
         reads=text.reads[0],
         beside=text.reads[1:],
-        model=model,
-        sampling=MappingProxyType(sampling),
+        model=choice.models.get(text.model or ""),
         tools=tools,
     )
     found += tool_problems(step, agents)
@@ -259,19 +258,11 @@ def _step(
     return step
 
 
-def _model_of_step(
-    name: str, text: StepText, choice: MethodChoice, problem_at: ProblemAt, problems: list[PlacedProblem]
-) -> tuple[Model | None, dict[str, float]]:
-    """Return the model of a step, None for each agent's own, and its own sampling."""
-    written = StepModelForm.model_validate({"name": text.model}) if isinstance(text.model, str) else text.model
-    if written is None:
-        return None, {}
-    sampling = {word: number(value) for word, value in written if word != "name" and value is not None}
-    if written.name is not None and written.name not in choice.models:
-        route = ("steps", name, "model") if isinstance(text.model, str) else ("steps", name, "model", "name")
-        what = f"there is no model {written.name}"
-        problems.append(problem_at(route, what, nearest(written.name, choice.models, say="models")))
-    return choice.models.get(written.name or ""), sampling
+def _decision(text: ProtocolText) -> Decide:
+    """Return the decision with the rule for ties, if it can end in one."""
+    decide = replace(text.decide, otherwise=text.decide.otherwise or "none")
+    is_certain = decide.rule == "trimmed" or (decide.role is not None and decide.otherwise == "none")
+    return decide if is_certain else replace(decide, tie=text.tie)  # type: ignore[arg-type]
 
 
 def _schedule(items: Sequence[Any]) -> tuple[SchedulePart, ...]:
@@ -280,10 +271,8 @@ def _schedule(items: Sequence[Any]) -> tuple[SchedulePart, ...]:
         match item:
             case LoopText():
                 schedule.append(Repeat(item.times, _schedule(item.do), item.until, item.unless))
-            case ChooseText():
-                schedule.append(choice_of(item))
             case CaseText():
                 schedule += _schedule(item.do[item.branch or OTHERWISE])
             case _:
-                schedule.append(str(item))
+                schedule.append(item)
     return tuple(schedule)

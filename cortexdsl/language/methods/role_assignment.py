@@ -135,7 +135,7 @@ def _players(
             if binding.model not in choice.models:
                 remedy = nearest(binding.model, choice.models, say="models")
                 refuse(node.where((role, "model")), f"{called}: there is no model {binding.model}", remedy)
-            return (Agent(role, choice.models[binding.model], binding.persona),)
+            return (Agent(role, choice.models[binding.model]),)
         case ToolForm():
             if binding.tool not in choice.tools:
                 remedy = nearest(binding.tool, choice.tools, say="tools") or "write tools: {NAME: {tool: calculator}}"

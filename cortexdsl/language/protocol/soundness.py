@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import get_args
 
-from cortexdsl.core import AUDIBLE, Groups, Nobody, OfRole
+from cortexdsl.core import AUDIBLE, Choose, Groups, Nobody, OfRole
 from cortexdsl.errors import nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import OF_STEPS
 from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.grammar.methods import METHOD_WORDS
-from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText, deciding_role
+from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText
 from cortexdsl.language.grammar.reserved import reserved
-from cortexdsl.language.grammar.schedule import CaseText, ChooseText
+from cortexdsl.language.grammar.schedule import CaseText
 from cortexdsl.language.grammar.steps import StepText
 from cortexdsl.language.nodes import Node, PlacedProblem, ProblemAt, Route, dotted, refuse_all, shown
 from cortexdsl.language.problems import is_expression, validate
@@ -147,12 +147,13 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
     for role in text.voters:
         if role not in text.roles:
             yield problem_at(("voters",), f"there is no role {role}", nearest(role, text.roles, say="roles"))
-    for choice, route in walks.items_of(ChooseText, text):
-        for word, who in (("choose", choice.choose), ("from", choice.source)):
-            if who not in text.roles and (word == "choose" or choice.from_):
+    choices = list(walks.items_of(Choose, text))
+    for choice, route in choices:
+        for who, word in {choice.source: "from", choice.role: "choose"}.items():
+            if who not in text.roles:
                 yield problem_at((*route, word), f"there is no role {who}", nearest(who, text.roles, say="roles"))
     spoken = {step.role for step in text.steps.values()}
-    used = spoken.union(text.voters, *((c.choose, c.from_ or "") for c, _ in walks.items_of(ChooseText, text)))
+    used = spoken.union(text.voters, *((choice.role, choice.source) for choice, _ in choices))
     used |= {name for step in text.steps.values() if isinstance(step.prompt, dict) for name in step.prompt}
     used |= {step.of for step in text.steps.values()}
     for role in text.roles:
@@ -181,15 +182,15 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
         yield problem_at(("schedule",), "no step reads an answer", "let a step have reads: answer")
         return
     yield from _debaters(text, answering, problem_at)
-    if (deciding := deciding_role(text)) is not None:
-        (role, otherwise), route = deciding, ("decide",)
+    if (role := text.decide.role) is not None:
+        route: Route = ("decide",)
         if role not in text.roles:
             remedy = nearest(role, [*get_args(DecideWord), *text.roles])
             yield problem_at(route, f"there is no role {role}", remedy)
         elif role not in answering:
             remedy = f"let one have reads: answer, or write decide: {' or '.join(dict.fromkeys(answering))}"
             yield problem_at(route, f"no step of {role} reads an answer", remedy)
-        elif otherwise is None and role not in walks.roles_with_answer(text):
+        elif not text.decide.otherwise and role not in walks.roles_with_answer(text):
             what = f"{role} answers only if a condition holds, and else nobody decides"
             if role in walks.roles_with_answer(text, as_cast=True):
                 what = f"{role} may end with nobody who has answered in it, as it is chosen, and then nobody decides"
@@ -199,8 +200,8 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
 def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     """Yield debaters that never answer, and candidates that do not debate."""
     debating = set(text.voters or [*answering][:1])
-    chosen = list(walks.items_of(ChooseText, text))
-    while more := {c.choose for c, _ in chosen if c.source in debating} - debating:
+    chosen = list(walks.items_of(Choose, text))
+    while more := {choice.role for choice, _ in chosen if choice.source in debating} - debating:
         debating |= more
     for role in text.voters:
         if role in text.roles and not debating & {*answering}:
@@ -213,7 +214,7 @@ def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemA
             first = text.voters or tuple(answering)[:1]
             what = f"{source} does not debate, so that there is nothing to weigh"
             remedy = f"write from: {' or '.join(first)}; or let it debate: voters: [{', '.join((*first, source))}]"
-            yield problem_at((*route, "from" if choice.from_ else "choose"), what, remedy)
+            yield problem_at((*route, "choose" if source == choice.role else "from"), what, remedy)
 
 
 def _endings(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:

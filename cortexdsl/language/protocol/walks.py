@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeVar
 
-from cortexdsl.core import NEVER, Sparse, TurnFilter
-from cortexdsl.language.grammar.protocol import BallotForm, ProtocolText
-from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
+from cortexdsl.core import KEEP_TRUE, NEVER, Choose, Sparse, TurnFilter
+from cortexdsl.language.grammar.protocol import ProtocolText
+from cortexdsl.language.grammar.schedule import CaseText, LoopText
 from cortexdsl.language.nodes import Route
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ def walk(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tupl
 
 
 def items_of(kind: type[T], text: ProtocolText) -> Iterator[tuple[T, Route]]:
-    """Yield the items of a kind with their routes: `str` for steps, `LoopText`, `CaseText`, `ChooseText`."""
+    """Yield the items of a kind with their routes: `str` for steps, `LoopText`, `CaseText`, `Choose`."""
     for item, route in walk(text.schedule):
         if isinstance(item, kind):
             yield item, route
@@ -52,11 +52,11 @@ def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
         for word, each in (*(("shows", turns) for turns in step.shows), ("memory", step.memory)):
             if isinstance(each, TurnFilter) and each.where:
                 yield each.where, ("steps", name, word)
-    for choice, route in items_of(ChooseText, text):
-        yield (choice.where or choice.weight or "1"), (*route, "weight" if choice.where is None else "where")
+    for choice, route in items_of(Choose, text):
+        yield choice.weight, (*route, "where" if choice.keep == KEEP_TRUE else "weight")
     yield from ((condition, route) for condition, route in conditions(text) if condition not in (NEVER, "approved"))
-    if isinstance(text.decide, BallotForm):
-        yield text.decide.vote, ("decide", "vote")
+    if text.decide.weight:
+        yield text.decide.weight, ("decide", "vote")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +95,20 @@ def _after(text: ProtocolText, items: Iterable[object], course: _Course, as_cast
             course = again if item.unless == NEVER else course.or_else(again)
         elif isinstance(item, CaseText):
             course = reduce(_Course.or_else, [_after(text, body, course, as_cast) for body in item.do.values()])
-        elif isinstance(item, ChooseText):
+        elif isinstance(item, Choose):
             course = course if as_cast else _filled(text, item, course)
         elif item in text.steps and text.steps[str(item)].reads[0] == "answer":
             course = replace(course, answered=course.answered | {text.steps[str(item)].role} - course.empty)
     return course
 
 
-def _filled(text: ProtocolText, choice: ChooseText, course: _Course) -> _Course:
+def _filled(text: ProtocolText, choice: Choose, course: _Course) -> _Course:
     """Return what is certain after a choice: it may leave the role empty, or give it to other agents."""
-    role, source = choice.choose, choice.source
-    is_empty = choice.may_keep_nobody or source in course.empty
+    role, source = choice.role, choice.source
+    is_empty = choice.keep.may_keep_nobody or source in course.empty
     lost = {role} if is_empty or source != role else set()
     empty = course.empty | {role} if is_empty else course.empty - {role}
     # Agents that leave a role also leave the roles that were chosen from it.
-    lesser = {other.choose for other, _ in items_of(ChooseText, text) if other.source == role}
+    lesser = {other.role for other, _ in items_of(Choose, text) if other.source == role}
     lesser -= {role}
     return _Course(course.answered - lost - lesser, empty | lesser)

@@ -48,7 +48,7 @@ def _plain(value: Any) -> Any:
         return number or value.rule
     if isinstance(value, Choose):
         source = {} if value.source == value.role else {"from": value.source}
-        return {"choose": value.role, **source, **_picked(value), **({"order": value.order} if value.order else {})}
+        return {"choose": value.role, **source, **_picked(value)}
     if isinstance(value, Repeat):
         start = {} if value.unless == NEVER else {"if": _expression(negated(value.unless))}
         if value.times == 1 and start:

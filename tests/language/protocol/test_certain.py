@@ -18,7 +18,7 @@ STEPS = {
 }
 TOP = {"choose": "some", "from": "debater", "weight": "confidence", "keep": {"top": 1}}
 WHERE = {"choose": "some", "from": "debater", "where": "position > 1"}
-ABOVE = {"choose": "some", "from": "debater", "weight": "confidence", "keep": {"above": 0.5}}
+ABOVE = {"choose": "some", "from": "debater", "where": "confidence > 0.5"}
 FEWER = {"choose": "some", "weight": "confidence", "keep": {"drop_bottom": 1}}
 LEAVE = {"choose": "debater", "weight": "confidence", "keep": {"top": 2}}
 OF_SOME = {"choose": "few", "from": "some", "weight": "position", "keep": {"top": 1}}

@@ -177,11 +177,11 @@ def test_a_protocol_without_answers_is_refused() -> None:
         ("{0: 2}", "at most 1"),
         ("{}", "empty"),
         (
-            "[{from: 0, through: 0.6, value: 0.1}, {above: 0.6, to: 1, value: keep}]",
-            r"write bins: \{0: 0.1, 0.6: keep\}",
+            "{bins: [{from: 0, through: 0.6, value: 0.1}, {above: 0.6, to: 1, value: keep}]}",
+            r"write recalibration: \{0: 0.1, 0.6: keep\}",
         ),
     ],
 )  # fmt: skip
 def test_bins_cover_the_unit_interval_once(bins: str, said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        protocol_of("p", parse(f"{SMALL}recalibration: {{bins: {bins}}}\n", "p.yaml"))
+        protocol_of("p", parse(f"{SMALL}recalibration: {bins}\n", "p.yaml"))
