@@ -183,18 +183,17 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
         return
     yield from _debaters(text, answering, problem_at)
     if (role := text.decide.role) is not None:
-        route: Route = ("decide",)
         if role not in text.roles:
             remedy = nearest(role, [*get_args(DecideWord), *text.roles])
-            yield problem_at(route, f"there is no role {role}", remedy)
+            yield problem_at(("decide",), f"there is no role {role}", remedy)
         elif role not in answering:
             remedy = f"let one have reads: answer, or write decide: {' or '.join(dict.fromkeys(answering))}"
-            yield problem_at(route, f"no step of {role} reads an answer", remedy)
+            yield problem_at(("decide",), f"no step of {role} reads an answer", remedy)
         elif not text.decide.otherwise and role not in walks.roles_with_answer(text):
             what = f"{role} answers only if a condition holds, and else nobody decides"
             if role in walks.roles_with_answer(text, as_cast=True):
                 what = f"{role} may end with nobody who has answered in it, as it is chosen, and then nobody decides"
-            yield problem_at(route, what, f"write decide: [{role}, majority], or [{role}, none]")
+            yield problem_at(("decide",), what, f"write decide: [{role}, majority], or [{role}, none]")
 
 
 def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemAt) -> Iterator[PlacedProblem]:
