@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from cortexdsl.core import NO_USAGE, Limits, Usage
+from cortexdsl.core import Limits, Usage
 from cortexdsl.errors import BudgetError, RecordError
-from cortexdsl.models.call_log.append_log import parse, whole_lines
 from cortexdsl.models.call_log.index import LogIndex
-from cortexdsl.models.call_log.records import is_amount, is_count
 from cortexdsl.models.control import ControlFile, Controls
 from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.models.job_tally import seconds_of
@@ -219,12 +218,9 @@ def spent_before(folder: Path) -> Usage:
     """Return what an experiment has spent by its call logs, whose `spent/` is given."""
     spent = Usage(seconds=seconds_of(folder))
     for path in _call_logs(folder.parent):
-        if path.parent.name == EMBEDDINGS:
-            spent += _embedded(path)
-            continue
         index = LogIndex(path)
         index.catch_up()
-        spent += index.totals()
+        spent += index.totals() if path.parent.name != EMBEDDINGS else replace(index.totals(), calls=0)
     return spent
 
 
@@ -232,13 +228,3 @@ def _call_logs(root: Path) -> Iterator[Path]:
     for folder in ("calls", "*/calls", "*/*/calls"):
         for place in sorted(root.glob(folder)):
             yield from sorted(place.rglob("*.jsonl"))
-
-
-def _embedded(path: Path) -> Usage:
-    spent = NO_USAGE
-    for _, line in whole_lines(path):
-        record = parse(line) or {}
-        calls, tokens, dollars = (record.get(name) or 0 for name in ("calls", "tokens", "dollars"))
-        if is_count(calls, 10**6) and is_count(tokens, 10**12) and is_amount(dollars):
-            spent += Usage(attempts=calls, input_tokens=tokens, dollars=dollars)
-    return spent

@@ -22,9 +22,8 @@ from cortexdsl.files import UNKEPT
 from cortexdsl.models.batches.sender import BatchSender
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.call_keys import call_key
-from cortexdsl.models.call_log.append_log import AppendLog
 from cortexdsl.models.call_log.folder import CallLogs
-from cortexdsl.models.call_log.records import call_record, estimated_tokens, paid_dollars
+from cortexdsl.models.call_log.records import call_record, estimated_tokens, paid_dollars, reply_of
 from cortexdsl.models.call_log.syncing import LogSyncs
 from cortexdsl.models.endpoints.retry import AttemptResult, RetriesExhausted, Runtime
 from cortexdsl.models.failure_limit import FailureLimit
@@ -231,7 +230,8 @@ class Client:
             lost=retries.lost,
         )
         try:
-            reply, usage = self.logs.write(record)
+            reply = reply_of(record)
+            usage = self.logs.write(record, reply)
         except RecordError:
             self._unkept += 1
             raise
@@ -293,9 +293,9 @@ class Client:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def keep(self, log: AppendLog) -> None:
-        """Bring a log to disk together with the call log, and close it with the client."""
-        self._syncs.add(log)
+    def keep(self, logs: CallLogs) -> None:
+        """Bring other logs to disk together with the call logs, and close them with the client."""
+        self._syncs.add(logs)
 
     async def sync(self) -> None:
         """Bring to disk what results come from, before they are written; raise RecordError if the disk fails."""

@@ -45,7 +45,7 @@ class LogFolder:
         self._broken: set[int] = set()
         self._synced: dict[Path, int] = {}
         self._handles: OrderedDict[int, int] = OrderedDict()
-        self._replies = ReplyCache()
+        self.replies = ReplyCache()
 
     def __len__(self) -> int:
         return len(self._first)
@@ -104,14 +104,14 @@ class LogFolder:
         if self._first.setdefault(name, place) != place:
             self._more.setdefault(name, []).append(place)
 
-    def add(self, number: int, reply: Reply, usage: Usage, offset: int, length: int) -> None:
-        """Add a line that a writer of this process has just written."""
+    def add(self, number: int, key: str, usage: Usage, offset: int, length: int) -> int:
+        """Add a line that a writer of this process has just written; return its place."""
         row = len(self._logs[number])
         place = (number << _ROW_BITS) | row
-        self._replies.keep(place, reply)
-        self._logs[number].append(reply.key, usage, offset, length)
-        self._remember(name_of(reply.key), place)
+        self._logs[number].append(key, usage, offset, length)
+        self._remember(name_of(key), place)
         self._learned[number] = row + 1
+        return place
 
     def find(self, key: str, own: int | None, *, errors_again: bool) -> dict[str, Any] | None:
         """Return the record of a key: the job's own first, replies before failures; None if there is none."""
@@ -124,13 +124,13 @@ class LogFolder:
     def reply(self, key: str, own: int | None, *, errors_again: bool) -> Reply | None:
         """Return the reply to a key, which `find` has the record of."""
         for place in self._places(key, own, errors_again=errors_again):
-            reply = self._replies.get(place)
+            reply = self.replies.get(place)
             if reply is None:
                 record = self._take(place)
                 if record is None:
                     continue
                 reply = reply_of(record)
-                self._replies.keep(place, reply)
+                self.replies.keep(place, reply)
             if reply.key == key:
                 return reply
         return None
@@ -186,6 +186,10 @@ class LogFolder:
     def totals(self, number: int) -> Usage:
         """Add up one log."""
         return self._logs[number].totals()
+
+    def has(self, key: str, number: int) -> bool:
+        """Return whether a log has a line for a key."""
+        return any(place >> _ROW_BITS == number for place in self._places(key, number, errors_again=False))
 
     def has_error(self, key: str) -> bool:
         """Return whether the logs have nothing but failures for a key."""
@@ -264,6 +268,10 @@ class CallLogs:
         """Return the log line of a key, or None if no log has one."""
         return self._folder.find(key, self._number, errors_again=self._errors_again)
 
+    def is_own(self, key: str) -> bool:
+        """Say whether the own log has a line for a key."""
+        return self._number is not None and self._folder.has(key, self._number)
+
     def failure(self, key: str) -> str | None:
         """Return the error of a key, if the logs hold a failure for it and no reply."""
         if not self._folder.has_error(key):
@@ -271,14 +279,16 @@ class CallLogs:
         record = self._folder.find(key, self._number, errors_again=False)
         return None if record is None else str(record["error"])
 
-    def write(self, record: Mapping[str, Any]) -> tuple[Reply, Usage]:
-        """Append a line to the own log and to the index; return its reply and its usage."""
+    def write(self, record: Mapping[str, Any], reply: Reply | None = None) -> Usage:
+        """Append a line to the own log and to the index, and keep its reply in memory; return its usage."""
         if self.writer is None or self._number is None:
             raise RuntimeError("these logs were opened to be read only")
         offset, length = self.writer.append(record)
-        reply, usage = reply_of(record), usage_of(record)
-        self._folder.add(self._number, reply, usage, offset, length - 1)
-        return reply, usage
+        usage = usage_of(record)
+        place = self._folder.add(self._number, record["key"], usage, offset, length - 1)
+        if reply is not None:
+            self._folder.replies.keep(place, reply)
+        return usage
 
     def grown(self) -> list[tuple[Path, int]]:
         """Return the logs of other jobs that were not brought to disk since they grew, with their sizes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from collections.abc import Mapping
@@ -142,7 +143,7 @@ def paid_dollars(record: Mapping[str, Any]) -> float | None:
 
 
 def read_call(line: bytes) -> dict[str, Any] | None:
-    """Return the record of a line of a call log, or None if it is corrupt or has invalid fields.
+    """Return the record of a line of a log of calls or embeddings, or None if it is corrupt or has invalid fields.
 
     Raises
     ------
@@ -152,6 +153,8 @@ def read_call(line: bytes) -> dict[str, Any] | None:
     record = parse(line)
     if record is None:
         return None
+    if "vector" in record:
+        return record if _is_embedding(record) else None
     # The writer of a line of this version computed its checksum, so its types are as they were written.
     is_ours = record.get("schema_version") == SCHEMA_VERSION and "messages" in record and "reply" in record
     return record if is_ours or _is_call(record) else None
@@ -180,6 +183,9 @@ def usage_of(record: Mapping[str, Any]) -> Usage:
 
     If a server counted no tokens, four characters count as one, so that limits hold there, too.
     """
+    if "vector" in record:  # the first line of a batch of texts has the cost of all
+        tokens, dollars = record["tokens"] or 0, record["dollars"] or 0.0
+        return Usage(input_tokens=tokens, dollars=dollars, attempts=record["calls"])
     prompt, completion = paid_tokens(record)
     lost = record.get("lost") or {}
     if prompt is None:
@@ -220,6 +226,19 @@ def _is_call(record: Mapping[str, Any]) -> bool:
         and isinstance(record.get("finish_reason"), str | None)
         and isinstance(messages, list)
         and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in messages)
+    )
+
+
+def _is_embedding(record: Mapping[str, Any]) -> bool:
+    tokens, dollars = record.get("tokens", ""), record.get("dollars", "")
+    try:
+        base64.b64decode(record["vector"], validate=True)
+    except (TypeError, ValueError):
+        return False
+    return (
+        is_count(record.get("calls"), 1_000_000)
+        and (tokens is None or is_count(tokens, MOST_TOKENS))
+        and (dollars is None or is_amount(dollars))
     )
 
 

@@ -25,14 +25,17 @@ class LogSyncs:
     """
 
     def __init__(self, logs: CallLogs, clock: Callable[[], float]) -> None:
-        self._logs, self._clock = logs, clock
-        self._writers = [logs.writer] if logs.writer is not None else []
+        self._logs, self._clock = [logs], clock
         self._running: asyncio.Future[None] | None = None
         self._synced_at = clock()
 
-    def add(self, log: AppendLog) -> None:
-        """Sync and close one more log together with the call log."""
-        self._writers.append(log)
+    def add(self, logs: CallLogs) -> None:
+        """Sync and close other logs together with the call logs."""
+        self._logs.append(logs)
+
+    @property
+    def _writers(self) -> list[AppendLog]:
+        return [logs.writer for logs in self._logs if logs.writer is not None]
 
     def check(self) -> None:
         """Raise an error if nothing more should be sent, because its reply might not be kept.
@@ -64,9 +67,9 @@ class LogSyncs:
         if not self._writers:
             return
         self._synced_at = self._clock()
-        grown = self._logs.grown()
+        grown = self._logs[0].grown()
         await asyncio.get_running_loop().run_in_executor(None, self._sync, [path for path, _ in grown])
-        self._logs.note_synced(grown)
+        self._logs[0].note_synced(grown)
 
     def _sync(self, others: Sequence[Path]) -> None:
         for log in self._writers:
@@ -83,9 +86,9 @@ class LogSyncs:
         if self._running is not None:
             await asyncio.wait([self._running])
         faults: list[RecordError] = []
-        for close in (*(log.close for log in self._writers), self._logs.close):
+        for logs in self._logs:
             try:
-                close()
+                logs.close()
             except RecordError as error:
                 faults.append(error)
         return faults[0] if faults else None

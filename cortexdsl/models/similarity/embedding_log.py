@@ -1,6 +1,7 @@
 """Calls to embedding models: through the client's gate, budget and retries, with a log of their own.
 
-The log is `embeddings/<job's log>` in the folder of the call logs. Each job writes its own; all are read by all.
+The log is `embeddings/<job's log>` in the folder of the call logs, a log like these with a vector in place of a reply.
+Each job writes its own; all are read by all.
 A vector is stored as base64 of its 32-bit floats (little-endian) and used as it was stored, so that the first run
 and a replay compute with the same numbers.
 """
@@ -11,11 +12,8 @@ import asyncio
 import base64
 import hashlib
 import json
-import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +21,8 @@ from cortexdsl.core import Floats, Model, Usage
 from cortexdsl.errors import ModelError
 from cortexdsl.models.budget import EMBEDDINGS
 from cortexdsl.models.call_keys import KEY_LENGTH, plain
-from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, AppendLog, parse, whole_lines
+from cortexdsl.models.call_log.append_log import SCHEMA_VERSION
+from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import estimated_tokens
 from cortexdsl.models.client import Client
 from cortexdsl.models.endpoints.credentials import without_credentials
@@ -31,8 +30,6 @@ from cortexdsl.models.sender import Request
 from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.litellm import embed as litellm_embed
 from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
-
-_say = logging.getLogger(__name__)
 
 
 class Embed(Protocol):
@@ -57,20 +54,6 @@ def embedding_key(model: Model, text: str) -> str:
     return hashlib.sha256(blob.encode("ascii")).hexdigest()[:KEY_LENGTH]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The position of a vector in a log: vectors are long, and stay on disk until they are used."""
-
-    path: Path
-    offset: int
-    length: int
-
-    def read(self) -> bytes:
-        with self.path.open("rb") as file:
-            file.seek(self.offset)
-            return _vector(json.loads(file.read(self.length)))
-
-
 class EmbeddingCalls:
     """Embeds texts that no log has.
 
@@ -88,23 +71,11 @@ class EmbeddingCalls:
     """
 
     def __init__(self, client: Client, embed: Embed = litellm_embed) -> None:
-        self._client = client
-        self._embed = embed
-        self._places: dict[str, _Place] = {}
-        self._kept: set[str] = set()
-        self._under_way: dict[str, asyncio.Task[None]] = {}
-        self._writer = None
-        folder = client.folder / EMBEDDINGS
-        if client.own_log is not None:
-            self._writer = AppendLog(folder / client.own_log.name)
-            client.keep(self._writer)
-            for place, record in _records(self._writer.path):
-                self._places.setdefault(record["key"], place)
-                self._kept.add(record["key"])
-        for path in sorted(folder.glob("*.jsonl")):
-            if self._writer is None or path != self._writer.path:
-                for place, record in _records(path):
-                    self._places.setdefault(record["key"], place)
+        self._client, self._embed = client, embed
+        folder, own = client.folder / EMBEDDINGS, client.own_log
+        self._logs = CallLogs(folder, None if own is None else folder / own.name)
+        client.keep(self._logs)
+        self._in_flight: dict[str, asyncio.Task[None]] = {}
 
     async def embed(self, model: Model, texts: Sequence[str]) -> list[Floats]:
         """Return the vector of each text.
@@ -113,28 +84,32 @@ class EmbeddingCalls:
         ------
         ModelError, BudgetError
         """
-        wanted = {embedding_key(model, text): text for text in texts}
-        missing = {key: text for key, text in wanted.items() if key not in self._places and key not in self._under_way}
+        keys = [embedding_key(model, text) for text in texts]
+        wanted = dict(zip(keys, texts, strict=True))
+        missing = {
+            key: text for key, text in wanted.items() if key not in self._in_flight and self._logs.record(key) is None
+        }
         if missing:
             task = asyncio.create_task(self._ask(model, missing))
-            self._under_way |= dict.fromkeys(missing, task)
+            self._in_flight |= dict.fromkeys(missing, task)
             self._client.wait_for(task)
             task.add_done_callback(lambda done: self._finish(missing, done))
-        for task in {self._under_way[key] for key in wanted if key in self._under_way}:
+        for task in {self._in_flight[key] for key in wanted if key in self._in_flight}:
             await asyncio.shield(task)
-        found = {key: self._places[key].read() for key in wanted}
+        records = {key: self._logs.record(key) or {} for key in wanted}
+        vectors = {key: base64.b64decode(records[key]["vector"]) for key in wanted}
         for key, text in wanted.items():
-            self._keep(key, model, text, found[key])
-        return [np.frombuffer(found[embedding_key(model, text)], "<f4").astype(np.float64) for text in texts]
+            self._keep(key, model, text, vectors[key])
+        return [np.frombuffer(vectors[key], "<f4").astype(np.float64) for key in keys]
 
     def _finish(self, keys: Iterable[str], done: asyncio.Task[None]) -> None:
         for key in keys:
-            del self._under_way[key]
+            del self._in_flight[key]
         if not done.cancelled():
             done.exception()  # retrieved here, because all waiting tasks may be gone
 
     async def _ask(self, model: Model, missing: Mapping[str, str]) -> None:
-        if self._writer is None:
+        if self._logs.own is None:
             raise ModelError(
                 f"offline: {len(missing)} embeddings of {model.model} are in none of the logs\n"
                 "    replaying needs the logs of the whole run, and the same spec; to ask models, run it online"
@@ -164,10 +139,9 @@ class EmbeddingCalls:
         dollars: float | None = 0.0,
     ) -> None:
         """Write a vector to the job's log, once. The cost of a batch is in its first line."""
-        if self._writer is None or key in self._kept:
+        if self._logs.own is None or self._logs.is_own(key):
             return
-        self._kept.add(key)
-        offset, length = self._writer.append(
+        self._logs.write(
             {
                 "schema_version": SCHEMA_VERSION,
                 "key": key,
@@ -181,22 +155,3 @@ class EmbeddingCalls:
                 "dollars": dollars,
             }
         )
-        self._places[key] = _Place(self._writer.path, offset, length)
-
-
-def _records(path: Path) -> Iterator[tuple[_Place, dict[str, Any]]]:
-    """Yield the readable records of a log with their positions; warn of the others."""
-    for offset, line in whole_lines(path):
-        record = parse(line)
-        try:
-            if record is None or not {"calls", "tokens", "dollars"} <= record.keys():
-                raise ValueError("no record")
-            _vector(record)
-        except (LookupError, TypeError, ValueError):
-            _say.warning("%s: byte %d: a corrupt line of the embedding log is skipped", path, offset)
-            continue
-        yield _Place(path, offset, len(line)), record
-
-
-def _vector(record: Mapping[str, Any]) -> bytes:
-    return base64.b64decode(record["vector"], validate=True)

@@ -1,8 +1,7 @@
 """Reads chat completions of the OpenAI protocol: text, reasoning, token counts and log-probabilities.
 
-No field is trusted. Tokens are aligned with the text from its end backwards, ignoring space, because the reasoning and
-the token that ends the reply are not part of the text, and a character may be split over several tokens, which servers
-then spell as U+FFFD or not at all. Tokens that do not spell the text are dropped.
+No field is trusted. Tokens are laid beside the last place where they spell the text, ignoring space: the reasoning
+before it and the token that ends the reply are not part of the text. Tokens that do not spell the text are dropped.
 """
 
 from __future__ import annotations
@@ -10,13 +9,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any
 
 from cortexdsl.core import TOOL_CALLED, FunctionCall, Offer, Tokens, separated
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import NO_COMPLETION, Failure
 from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, TokenCounts
+from cortexdsl.typed_json import parse_json
 
 _CACHE_READS = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
 """Names for the tokens of a prompt that a provider read from its cache: Anthropic's and DeepSeek's."""
@@ -40,29 +40,13 @@ def read_completion(body: bytes, *, seed_refused: bool, offer: Offer | None = No
     Raises
     ------
     Failure
-        Malformed if it is not JSON or not a chat completion; content filter if it holds nothing but a refusal.
+        Malformed if it is not JSON; as `completion`.
     """
-    try:
-        document = json.loads(body.decode("utf-8", "replace").removeprefix("\ufeff"))
-        choice, usage = document["choices"][0], document.get("usage")
-        message, finish_reason = choice["message"], choice.get("finish_reason")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise Failure(FailureKind.MALFORMED, NO_COMPLETION) from None
-    if not isinstance(message, dict):
-        raise Failure(FailureKind.MALFORMED, NO_COMPLETION)
-    logprobs = choice.get("logprobs")
-    return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs, offer=offer)
+    document = parse_json(body.decode("utf-8", "replace").removeprefix("\ufeff"))
+    return completion(document, seed_refused=seed_refused, offer=offer)
 
 
-def completion(
-    message: Any,
-    finish_reason: Any,
-    usage: Any,
-    *,
-    seed_refused: bool,
-    logprobs: Any = None,
-    offer: Offer | None = None,
-) -> Raw:
+def completion(document: Any, *, seed_refused: bool, offer: Offer | None = None) -> Raw:
     """Return what a chat completion says.
 
     The reasoning is separated from the reply, whether it came in a field of its own or in tags. A finish reason that is
@@ -71,39 +55,45 @@ def completion(
 
     Parameters
     ----------
-    message, usage, logprobs : mapping or object
-        As they were parsed, or as a client gives them; `usage` and `logprobs` may be None.
+    document : object
+        The parsed completion.
     offer : Offer or None
         What the call offers: function calls are read if there may be some.
 
     Raises
     ------
     Failure
-        Malformed if the content is not a text, or a call of a tool replaces it; content filter if a refusal replaces
-        it; transient if the server broke it off.
+        Malformed if it is not a chat completion, the content is not a text, or a call of a tool replaces it; content
+        filter if a refusal replaces it; transient if the server broke it off.
     """
-    field, counts = _reader(message), token_counts(usage)
-    content, chunks = _content(field("content"))
+    choices, usage = _at(document, "choices"), _at(document, "usage")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message, reason = _at(choice, "message"), _at(choice, "finish_reason")
+    if not isinstance(message, dict):
+        raise Failure(FailureKind.MALFORMED, NO_COMPLETION)
+    counts = token_counts(usage)
+    content, chunks = _content(message.get("content"))
     may_call = offer is not None and offer.form == "functions" and not offer.is_over
-    requests = _function_calls(field("tool_calls")) if may_call else ()
+    requests = _function_calls(message.get("tool_calls")) if may_call else ()
     if requests:
         content = content or ""
     elif content is None or (isinstance(content, str) and not content.strip()):
-        refusal = field("refusal") or _reader(field("provider_specific_fields"))("refusal")  # litellm's
+        refusal = message.get("refusal") or _at(message, "provider_specific_fields", "refusal")  # litellm's
         if refusal:
             raise Failure(FailureKind.CONTENT_FILTER, f"the model refused: {refusal}", usage=counts)
-        if content is None and field("tool_calls"):
+        if content is None and message.get("tool_calls"):
             why = "and none was offered" if offer is None else "although it was told to answer"
             raise Failure(FailureKind.MALFORMED, f"{TOOL_CALLED}, {why}", usage=counts)
     if content is not None and not isinstance(content, str):
         raise Failure(FailureKind.MALFORMED, "the content of the reply is not text", usage=counts)
-    reason = finish_reason if isinstance(finish_reason, str) else None
-    if reason in _INTERRUPTED:
+    if not isinstance(reason, str):
+        reason = None
+    elif reason in _INTERRUPTED:
         raise Failure(FailureKind.TRANSIENT, f"the server broke the reply off ({reason})", usage=counts)
-    if reason is not None:
+    else:
         reason = _LENGTH.get(reason, reason) if _WORD.fullmatch(reason) else "other"
     text, in_tags = separated(content or "")
-    thought = "\n\n".join(filter(None, (reasoning_field(message).strip(), chunks.strip(), in_tags)))
+    thought = "\n\n".join(filter(None, (_reasoning(message).strip(), chunks.strip(), in_tags)))
     text = text.strip() if thought else text  # clients that take the tags out themselves leave the lines between
     return Raw(
         text,
@@ -113,12 +103,19 @@ def completion(
         seed_refused=seed_refused,
         reasoning=thought,
         reasoning_tokens=_first(  # the second is SGLang's place for it
-            _reader(_reader(usage)("completion_tokens_details"))("reasoning_tokens"), _reader(usage)("reasoning_tokens")
+            _at(usage, "completion_tokens_details", "reasoning_tokens"), _at(usage, "reasoning_tokens")
         ),
-        tokens=tokens_of(logprobs, text) if logprobs is not None else (),
+        tokens=tokens_of(_at(choice, "logprobs"), text),
         requests=requests,
-        returned={name: _plain(field(name)) for name in _RETURNED if field(name)} if requests else {},
+        returned={name: message[name] for name in _RETURNED if message.get(name)} if requests else {},
     )
+
+
+def _at(value: Any, *path: str) -> Any:
+    """Return what lies at a path of keys; None if there is nothing."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 _RETURNED = ("reasoning_content", "reasoning_details", "thinking_blocks")
@@ -126,26 +123,17 @@ _RETURNED = ("reasoning_content", "reasoning_details", "thinking_blocks")
 of any model, and Anthropic's signed reasoning as litellm names it."""
 
 
-def _plain(value: Any) -> Any:
-    """Return a value of a message as plain JSON types; a client may have made objects of it."""
-    if isinstance(value, dict):
-        return {str(name): _plain(inner) for name, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
-    return _plain(dict(value))  # a model of pydantic gives its fields so
-
-
 def _function_calls(written: Any) -> tuple[FunctionCall, ...]:
     """Return the function calls of a message; a name or arguments that are missing are empty."""
     found = []
     for each in written if isinstance(written, list) else ():
-        call, function = _reader(each), _reader(_reader(each)("function"))
-        arguments = function("arguments")
+        arguments = _at(each, "function", "arguments")
         if isinstance(arguments, dict):  # Ollama's own protocol, and servers that copy it
             arguments = json.dumps(arguments)
-        parts = (part if isinstance(part, str) else "" for part in (call("id"), function("name"), arguments))
+        parts = (
+            part if isinstance(part, str) else ""
+            for part in (_at(each, "id"), _at(each, "function", "name"), arguments)
+        )
         found.append(FunctionCall(*parts))
     return tuple(found)
 
@@ -165,31 +153,23 @@ def _content(content: Any) -> tuple[Any, str]:
     return "".join(texts), "".join(thoughts)
 
 
-def token_counts(said: Any) -> TokenCounts:
-    """Return the counts of a `usage`, by the names that each provider gives them.
-
-    Parameters
-    ----------
-    said : mapping or object
-        As it was parsed, or as a client gives it; None if there is none.
-    """
-    field = _reader(said)
-    detail = _reader(field("prompt_tokens_details"))
+def token_counts(usage: Any) -> TokenCounts:
+    """Return the counts of a `usage`, by the names that each provider gives them."""
+    detail = _at(usage, "prompt_tokens_details")
     return TokenCounts(
-        _first(field("prompt_tokens")),
-        _first(field("completion_tokens")),
-        _first(detail("cached_tokens"), *map(field, _CACHE_READS)),
-        _first(*map(detail, _CACHE_WRITES), field("cache_creation_input_tokens")),
-        _first(_reader(detail(_WRITES))(_HOUR), _reader(field("cache_creation"))(_HOUR)),
+        _first(_at(usage, "prompt_tokens")),
+        _first(_at(usage, "completion_tokens")),
+        _first(_at(detail, "cached_tokens"), *(_at(usage, name) for name in _CACHE_READS)),
+        _first(*(_at(detail, name) for name in _CACHE_WRITES), _at(usage, "cache_creation_input_tokens")),
+        _first(_at(detail, _WRITES, _HOUR), _at(usage, "cache_creation", _HOUR)),
     )
 
 
 def _billed(usage: Any) -> float | None:
     """Return the dollars that OpenRouter says a call cost; with a key of one's own at the provider, both bills."""
-    field = _reader(usage)
-    costs = [field("cost")]
-    if field("is_byok") is True:
-        costs.append(_reader(field("cost_details"))("upstream_inference_cost"))
+    costs = [_at(usage, "cost")]
+    if _at(usage, "is_byok") is True:
+        costs.append(_at(usage, "cost_details", "upstream_inference_cost"))
     known = [c for c in costs if isinstance(c, int | float) and not isinstance(c, bool) and 0 <= c < math.inf]
     return float(sum(known)) if known else None
 
@@ -205,126 +185,70 @@ def _first(*said: Any) -> int | None:
     return found
 
 
-def _nothing(_name: str) -> None:
-    return None
-
-
-def _reader(owner: Any) -> Callable[[str], Any]:
-    """Return what gives the fields of a mapping or an object by their names, and None for one that is absent."""
-    if isinstance(owner, dict):
-        return owner.get
-    return _nothing if owner is None else lambda name: getattr(owner, name, None)
-
-
 _FIELDS = ("reasoning_content", "reasoning")  # what servers call it; the second is the newer name
 
 
-def reasoning_field(message: Any) -> str:
-    """Return the reasoning that a server sent in a field of the message; empty if there is none.
-
-    Parameters
-    ----------
-    message : mapping or object
-        The `message` of a chat completion, parsed or as a client's object.
-    """
-    for value in map(_reader(message), _FIELDS):
-        if isinstance(value, str) and value:
-            return value
-    return ""
+def _reasoning(message: dict[str, Any]) -> str:
+    """Return the reasoning that a message has in a field of its own; empty if it has none."""
+    return next((value for value in map(message.get, _FIELDS) if isinstance(value, str) and value), "")
 
 
-_ENDS = 4  # tokens after the last word, such as the one that ended the reply
-_SPLIT = 4  # characters that a piece without visible text may represent
+_LOOKS = 16  # for the text, from the end: the token that ends a reply may hold a short one (`e` and `</e>`)
 _DIGITS = 6
-_UNKNOWN = "\ufffd"
-
-
-class _Piece(NamedTuple):
-    """A token: its characters without space (None: it spells none), and the logarithm of its probability."""
-
-    text: str | None
-    logprob: float
 
 
 def tokens_of(logprobs: Any, text: str) -> Tokens:
-    """Align the tokens of a chat completion with the text of its reply.
+    """Return the tokens of a text: of each its characters and its log-probability.
 
     Parameters
     ----------
-    logprobs : mapping or object
-        The `logprobs` of a choice: its `content` lists `token`, `bytes` and `logprob`.
+    logprobs : object
+        The `logprobs` of a choice, with the tokens of the text in `content`; tokens before and after it are ignored.
     text : str
-        The reply, without what its model thought.
 
     Returns
     -------
     tuple of (int, float)
-        Length in characters and log-probability of each token; together they are the text. Empty if the server gave
-        none, one is not a number (NaN, above 0), or they do not spell the text.
+        The characters sum to the length of the text: space belongs to the token before it, and tokens within one
+        character are joined. Empty if there are no tokens, or if they do not spell the text.
     """
-    pieces = _pieces(_reader(logprobs)("content"))
+    pieces = _pieces(_at(logprobs, "content"))
     solid = [place for place, letter in enumerate(text) if not letter.isspace()]
-    if pieces is None or not solid:
-        return ()
-    starts = _laid(pieces, "".join(text[place] for place in solid))
-    if starts is None:
-        return ()
-    places = [0, *(solid[start] for start, _ in starts[1:]), len(text)]
-    return tuple((after - at, logprob) for (_, logprob), at, after in zip(starts, places, places[1:], strict=False))
-
-
-def _laid(pieces: Sequence[_Piece], spelled: str) -> list[tuple[int, float]] | None:
-    """Return where each token begins in a text without space, in order; None if they do not spell it."""
-    places: list[tuple[int, float]] = []
-    at, split, split_logprob, ends = len(spelled), 0, 0.0, 0
-    for piece, logprob in reversed(pieces):
-        if at == 0:
+    letters = [text[place].encode("utf-8", "surrogatepass") for place in solid]
+    written, spelled = b"".join(piece for piece, _ in pieces), b"".join(letters)
+    ends = {*accumulate((len(piece) for piece, _ in pieces), initial=0)}
+    at = len(written)
+    for _ in range(_LOOKS if solid else 0):
+        at = written.rfind(spelled, 0, at + len(spelled) - 1)
+        if at in ends and at + len(spelled) in ends:
             break
-        if piece == "":
-            continue
-        if piece is None:
-            split, split_logprob = split + _SPLIT, split_logprob + logprob
-            continue
-        gap = next((gap for gap in range(split + 1) if spelled.endswith(piece, 0, max(0, at - gap))), None)
-        if gap is None:
-            ends += 1
-            if places or ends > _ENDS:
-                return None
-            continue
-        if gap:
-            places.append((at - gap, split_logprob))
-        at -= gap + len(piece)
-        places.append((at, logprob))
-        split, split_logprob = 0, 0.0
-    if 0 < at <= split:
-        places.append((0, split_logprob))
-        at = 0
-    return places[::-1] if at == 0 else None
+    else:
+        return ()
+    place_of = dict(zip(accumulate(map(len, letters), initial=at), solid, strict=False))
+    tokens: list[tuple[int, float]] = []
+    offset = 0
+    for piece, logprob in pieces:
+        if offset in place_of and piece:
+            tokens.append((place_of[offset], logprob))
+        elif piece and at < offset < at + len(spelled):  # within a character
+            tokens[-1] = (tokens[-1][0], tokens[-1][1] + logprob)
+        offset += len(piece)
+    places = [0, *(place for place, _ in tokens[1:]), len(text)]
+    return tuple(
+        (after - place, logprob) for (_, logprob), place, after in zip(tokens, places, places[1:], strict=False)
+    )
 
 
-def _pieces(content: Any) -> list[_Piece] | None:
-    if not isinstance(content, list):
-        return None
+def _pieces(content: Any) -> list[tuple[bytes, float]]:
+    """Return what each token spells, without space, and its log-probability; nothing if one cannot be read."""
     pieces = []
-    for entry in content:
-        field = _reader(entry)
-        token, logprob = field("token"), field("logprob")
-        if (
-            not isinstance(token, str)
-            or isinstance(logprob, bool)
-            or not isinstance(logprob, int | float)
-            or not -1e300 < logprob < 0.001
-        ):
-            return None
-        text = _spelling(token, field("bytes"))
-        pieces.append(_Piece(text, round(min(0.0, float(logprob)), _DIGITS)))
+    for entry in content if isinstance(content, list) else ():
+        token, logprob, spelled = (_at(entry, name) for name in ("token", "logprob", "bytes"))
+        is_number = isinstance(logprob, int | float) and not isinstance(logprob, bool) and -1e300 < logprob < 0.001
+        if not isinstance(token, str) or not is_number:
+            return []
+        if isinstance(spelled, list) and spelled and all(isinstance(b, int) and 0 <= b < 256 for b in spelled):
+            token = bytes(spelled).decode("utf-8", "surrogateescape")
+        piece = "".join(token.split()).encode("utf-8", "surrogateescape" if spelled else "surrogatepass")
+        pieces.append((piece, round(min(0.0, float(logprob)), _DIGITS)))
     return pieces
-
-
-def _spelling(token: str, spelled: Any) -> str | None:
-    if isinstance(spelled, list) and spelled and all(isinstance(b, int) and 0 <= b < 256 for b in spelled):
-        try:
-            token = bytes(spelled).decode()
-        except UnicodeDecodeError:  # a part of a character
-            return None
-    return None if _UNKNOWN in token else "".join(token.split())

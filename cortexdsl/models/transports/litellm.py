@@ -186,16 +186,10 @@ def _counted_by_server(raw: Raw, bodies: Sequence[bytes]) -> Raw:
 
 
 def _read(answer: Any, *, seed_refused: bool, offer: Offer | None) -> Raw:
-    try:
-        choice = answer.choices[0]
-        message, finish_reason = choice.message, choice.finish_reason
-    except (LookupError, AttributeError, TypeError):
-        raise Failure(FailureKind.MALFORMED, NO_COMPLETION) from None
-    usage = getattr(answer, "usage", None)
-    if not getattr(usage, "prompt_tokens", None):
-        usage = None  # litellm writes zeros if the server counted nothing; every prompt has tokens
-    logprobs = getattr(choice, "logprobs", None)
-    return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs, offer=offer)
+    document = answer.model_dump(exclude_none=True) if hasattr(answer, "model_dump") else None
+    if document is not None and not (document.get("usage") or {}).get("prompt_tokens"):
+        document.pop("usage", None)  # litellm writes zeros if the server counted nothing; every prompt has tokens
+    return completion(document, seed_refused=seed_refused, offer=offer)
 
 
 def refused_options(model: Model) -> dict[str, str]:

@@ -98,9 +98,9 @@ def job(plan: Plan, folder: Path, now: float, kill_at: tuple[str, int] | None = 
 
         write = CallLogs.write
 
-        def written(self: CallLogs, record: dict[str, object]) -> object:
+        def written(self: CallLogs, *record: Any) -> object:
             moment("before line")
-            said = write(self, record)
+            said = write(self, *record)
             moment("after line")
             return said
 

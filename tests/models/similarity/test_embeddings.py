@@ -223,7 +223,8 @@ def test_corrupt_lines_of_the_embedding_log_are_skipped(tmp_path: Path, caplog: 
         b'{"key": "k", "vector": "***", "calls": 0, "tokens": 0, "dollars": 0}\nhalf\n' + path.read_bytes()
     )
     asyncio.run(embed(tmp_path, stub, ["aaa"]))
-    assert caplog.text.count("corrupt line of the embedding log") == 2
+    assert caplog.text.count("own.jsonl:1: a corrupt line of the call log is skipped") == 1
+    assert caplog.text.count("own.jsonl:2: a corrupt line of the call log is skipped") == 1
     assert stub.texts == ["aaa"]
 
 

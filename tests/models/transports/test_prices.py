@@ -19,7 +19,7 @@ from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.litellm import load
 from cortexdsl.models.transports.prices import dollars_of, has_price, known_price, listed_batch_price, listed_price
 
-MESSAGE = {"content": "hi"}
+CHOICE = {"message": {"content": "hi"}, "finish_reason": "stop"}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ MESSAGE = {"content": "hi"}
     ids=["none", "OpenAI", "Anthropic", "DeepSeek", "OpenRouter", "two"],
 )  # fmt: skip
 def test_tokens_of_a_cache_are_read_by_whatever_name(usage: Mapping[str, Any], counted: TokenCounts) -> None:
-    assert completion(MESSAGE, "stop", usage, seed_refused=False).usage == counted
+    assert completion({"choices": [CHOICE], "usage": usage}, seed_refused=False).usage == counted
 
 
 @pytest.mark.parametrize(
