@@ -1,16 +1,15 @@
-"""The index of one call log: position, key and cost of each line, in 64 bytes a line.
+"""The index of one call log: position, key and cost of each line, in 60 bytes a line.
 
-The log's writer stores it next to the log as `.NAME.index`. Every reader may use it, so that a log of a million lines
-opens without being read. It is checked before it is used: each entry ends with the CRC-32 of the file up to there, the
-first and last entries must be in the log at their positions, and an index of the whole log must not be older than the
-log. An index that fails a check is made again from the log.
+The log's writer stores it next to the log as `.NAME.index` when it closes the log. Every reader may use it, so that a
+log of a million lines opens without being read; what it does not cover is read from the log. It is checked before it
+is used: it ends with its CRC-32, the first and last entries must be in the log at their positions, and an index of the
+whole log must not be older than the log. An index that fails a check is made again from the log.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import struct
 import zlib
 from pathlib import Path
@@ -19,18 +18,16 @@ from typing import NamedTuple
 import numpy as np
 
 from cortexdsl.core import Usage
-from cortexdsl.files import append, open_to_write, write_file
+from cortexdsl.files import write_file
 from cortexdsl.models.call_log.append_log import line_number, whole_lines
 from cortexdsl.models.call_log.records import usage_of_line
 
-_HEADER = b"cortexdsl call log index, version 2\n".ljust(64, b".")
-_ROW = struct.Struct("<16sQIIQQdII")
-_DATA, _CRC = struct.Struct("<16sQIIQQdI"), struct.Struct("<I")
-"""An entry without its checksum, and the checksum."""
+_HEADER = b"cortexdsl call log index, version 3\n".ljust(64, b".")
+_ROW, _CRC = struct.Struct("<16sQIIQQdI"), struct.Struct("<I")
 _ROWS = np.dtype(
     [
         ("name", "V16"), ("offset", "<u8"), ("length", "<u4"), ("attempts", "<u4"),
-        ("prompt_tokens", "<u8"), ("completion_tokens", "<u8"), ("dollars", "<f8"), ("is_error", "<u4"), ("crc", "<u4"),
+        ("prompt_tokens", "<u8"), ("completion_tokens", "<u8"), ("dollars", "<f8"), ("is_error", "<u4"),
     ]
 )  # fmt: skip
 _TOKENS = ("prompt_tokens", "completion_tokens")
@@ -62,8 +59,6 @@ class LogIndex:
     ----------
     path : Path
         Of the log.
-    is_writer : bool
-        Whether this process has the lock of the log; it then keeps the file of the index.
 
     Attributes
     ----------
@@ -73,64 +68,42 @@ class LogIndex:
         Corrupt lines, each reported by a warning.
     """
 
-    def __init__(self, path: Path, *, is_writer: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._beside = path.with_name(f".{path.name}.index")
         self._rows = bytearray()
-        self._crc = zlib.crc32(_HEADER)
-        self._loaded = 0  # bytes of the file that are known to be right
-        self._file: int | None = None
+        self._stored = 0  # entries of the file
+        self._is_writer = False
         self.covered = 0
         self.corrupt = 0
         self._load()
-        if is_writer:
-            self.become_writer()
 
     def __len__(self) -> int:
         return len(self._rows) // _ROW.size
 
     def become_writer(self) -> None:
-        """Keep the index's file from now on; the caller has the log's lock."""
+        """Store the index next to the log when it is closed."""
         self.catch_up()
-        try:
-            if not self._is_kept_whole():
-                write_file(self._beside, (_HEADER, memoryview(self._rows)), durable=False)
-            self._file = open_to_write(self._beside, append=True, durable=False)
-        except OSError as error:  # a log without an index is slower to open, and no less true
-            _say.warning("%s: the index of the call log cannot be written (%s)", self._beside, error.strerror)
-
-    def _is_kept_whole(self) -> bool:
-        try:
-            size = len(_HEADER) + len(self._rows)
-            return self._loaded == size == self._beside.stat().st_size and self._fresh()
-        except OSError:
-            return False
-
-    def _fresh(self) -> bool:
-        return self._beside.stat().st_mtime_ns >= self.path.stat().st_mtime_ns
+        self._is_writer = True
 
     def _load(self) -> None:
-        """Load the entries of the index's file if they are valid."""
+        """Take what is stored next to the log, if it is an index of this log."""
         try:
             content = self._beside.read_bytes()
             size = self.path.stat().st_size
-            is_fresh = self._fresh()
+            is_fresh = self._beside.stat().st_mtime_ns >= self.path.stat().st_mtime_ns
         except OSError:
             return
-        count = (len(content) - len(_HEADER)) // _ROW.size
-        if not content.startswith(_HEADER) or count < 1:
+        rows = content[len(_HEADER) : -_CRC.size]
+        is_whole = content.startswith(_HEADER) and content.endswith(_CRC.pack(zlib.crc32(content[: -_CRC.size])))
+        if not is_whole or not rows or len(rows) % _ROW.size:
             return
-        end = len(_HEADER) + count * _ROW.size
-        crc = zlib.crc32(memoryview(content)[: end - _CRC.size])
-        if _CRC.pack(crc) != content[end - _CRC.size : end]:
-            return
-        self._rows = bytearray(memoryview(content)[len(_HEADER) : end])
-        last = self.entry(count - 1)
+        self._rows = bytearray(rows)
+        last = self.entry(len(self) - 1)
         covered = last.offset + last.length + 1
         is_true = covered < size or (covered == size and is_fresh)
-        if is_true and self._is_there(0) and self._is_there(count - 1):
-            self.covered, self._loaded = covered, end
-            self._crc = zlib.crc32(_CRC.pack(crc), crc)
+        if is_true and self._is_there(0) and self._is_there(len(self) - 1):
+            self.covered, self._stored = covered, len(self)
         else:
             self._rows = bytearray()
 
@@ -161,30 +134,18 @@ class LogIndex:
 
     def append(self, key: str, usage: Usage, offset: int, length: int) -> None:
         """Add the line that the log's writer has just written, `length` bytes without its end."""
-        place = len(_HEADER) + len(self._rows)
-        row = self._add(key, usage, offset, length)
+        self._add(key, usage, offset, length)
         self.covered = offset + length + 1
-        if self._file is not None:
-            try:
-                append(self._file, row, place)
-            except OSError:  # a full disk: the next writer rebuilds the index
-                self.close()
 
-    def _add(self, key: str, usage: Usage, offset: int, length: int) -> bytes:
-        """Add an entry in memory; return it."""
-        data = _DATA.pack(
+    def _add(self, key: str, usage: Usage, offset: int, length: int) -> None:
+        self._rows += _ROW.pack(
             name_of(key), offset, length, usage.attempts,
             usage.input_tokens, usage.output_tokens, usage.dollars, usage.failed,
         )  # fmt: skip
-        crc = zlib.crc32(data, self._crc)
-        end = _CRC.pack(crc)
-        self._crc = zlib.crc32(end, crc)
-        self._rows += data + end
-        return data + end
 
     def entry(self, row: int) -> LogEntry:
         """Return the position of an entry's line."""
-        _, offset, length, _, _, _, _, is_error, _ = _ROW.unpack_from(self._rows, row * _ROW.size)
+        _, offset, length, _, _, _, _, is_error = _ROW.unpack_from(self._rows, row * _ROW.size)
         return LogEntry(offset, length, bool(is_error))
 
     def names(self, first: int = 0, end: int | None = None) -> list[bytes]:
@@ -202,7 +163,12 @@ class LogIndex:
         return Usage(len(rows), prompt, completion, dollars, attempts=attempts, failed=failed)
 
     def close(self) -> None:
-        """Leave the index's file. May be called twice."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        """Store the index, if its log was written here. May be called twice."""
+        if self._is_writer and len(self) != self._stored:
+            content = _HEADER + self._rows
+            try:
+                write_file(self._beside, (content, _CRC.pack(zlib.crc32(content))), durable=False)
+                self._stored = len(self)
+            except OSError as error:  # a log without an index is slower to open, and no less true
+                _say.warning("%s: the index of the call log cannot be written (%s)", self._beside, error.strerror)
+        self._is_writer = False
