@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortexdsl.models.endpoints.providers import PROVIDERS
+from cortexdsl.models.endpoints.providers import KEYS
 
 READ = {
     "CI": "If set, a run prints its progress as lines, instead of a display that is drawn again and again.",
@@ -49,11 +49,7 @@ def environment_page() -> str:
         _table(
             "provider",
             "variables",
-            {
-                name: ", ".join(f"`{key}`" for key in PROVIDERS[name].keys)
-                for name in sorted(PROVIDERS)
-                if PROVIDERS[name].keys
-            },
+            {name: ", ".join(f"`{key}`" for key in KEYS[name]) for name in sorted(KEYS)},
         ),
         "## Set by the program",
         "The program sets these variables for itself and its jobs. You need not set them.",

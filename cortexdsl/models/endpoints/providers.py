@@ -22,101 +22,79 @@ _TRAINED = "trained"
 """Prefix of models that an experiment trains."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """Facts about a provider.
-
-    Attributes
-    ----------
-    keys : tuple of str
-        Variables that may hold its key; the first is the one to set.
-    addresses : tuple of str
-        Variables that may hold the address of a provider that has none of its own, if there is no `api_base`.
-    redirects : tuple of str
-        Variables that send its calls elsewhere, besides those that are named after the provider or its keys.
-    is_signed : bool
-        Its requests are signed: no key travels, so that an address of one's own needs no placeholder.
-    has_other_keys : bool
-        Its key may also come from a file or from the machine: a missing variable is worth a warning alone.
-    package : (str, str)
-        A module that litellm imports for it and does not bring, and the package that has it.
-    """
-
-    keys: tuple[str, ...] = ()
-    addresses: tuple[str, ...] = ()
-    redirects: tuple[str, ...] = ()
-    is_signed: bool = False
-    has_other_keys: bool = False
-    package: tuple[str, str] = ("", "")
-
-
-_NOTHING = Provider()
 _NAMED_LIKE_THEIR_KEYS = (
     "ai21 baseten cerebras codestral dashscope deepinfra deepseek github groq hyperbolic modelscope "
     "moonshot nebius nlp_cloud novita nvidia_nim openai sambanova tencent voyage wandb zai"
 )
-"""Providers with one fact: NAME_API_KEY holds the key."""
-PROVIDERS: Mapping[str, Provider] = {
-    **{name: Provider((f"{name.upper()}_API_KEY",)) for name in _NAMED_LIKE_THEIR_KEYS.split()},
-    "ai21_chat": Provider(("AI21_API_KEY",)),
-    "anthropic": Provider(("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")),
-    "azure": Provider(("AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN"), addresses=("AZURE_API_BASE",)),
-    "azure_ai": Provider(("AZURE_AI_API_KEY",), addresses=("AZURE_AI_API_BASE",)),
-    "bedrock": Provider(
-        ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ROLE_ARN"),
-        redirects=("AWS_BEDROCK_RUNTIME_ENDPOINT", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
-        is_signed=True,
-        has_other_keys=True,
-    ),
-    "cloudflare": Provider(("CLOUDFLARE_API_KEY",), addresses=("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_API_BASE")),
-    "cohere": Provider(("COHERE_API_KEY", "CO_API_KEY")),
-    "cohere_chat": Provider(("COHERE_API_KEY", "CO_API_KEY")),
-    "databricks": Provider(("DATABRICKS_API_KEY",), addresses=("DATABRICKS_API_BASE",)),
-    "datarobot": Provider(redirects=("DATAROBOT_ENDPOINT",)),
-    "featherless_ai": Provider(("FEATHERLESS_AI_API_KEY",), redirects=("FEATHERLESS_API_BASE",)),
-    "fireworks_ai": Provider(
-        ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN")
-    ),
-    "friendliai": Provider(("FRIENDLIAI_API_KEY", "FRIENDLI_TOKEN")),
-    "gemini": Provider(("GEMINI_API_KEY", "GOOGLE_API_KEY")),
-    "gradient_ai": Provider(redirects=("GRADIENT_AI_AGENT_ENDPOINT",)),
-    "hosted_vllm": Provider(addresses=("HOSTED_VLLM_API_BASE",)),
-    "huggingface": Provider(("HUGGINGFACE_API_KEY", "HF_TOKEN"), has_other_keys=True),
-    "lambda_ai": Provider(("LAMBDA_API_KEY",)),
-    "litellm_proxy": Provider(addresses=("LITELLM_PROXY_API_BASE",)),
-    "meta_llama": Provider(redirects=("LLAMA_API_BASE",)),
-    "mistral": Provider(("MISTRAL_API_KEY",), redirects=("MISTRAL_AZURE_API_BASE",)),
-    "openrouter": Provider(("OPENROUTER_API_KEY", "OR_API_KEY")),
-    "perplexity": Provider(("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY")),
-    "replicate": Provider(("REPLICATE_API_KEY", "REPLICATE_API_TOKEN")),
-    "sagemaker": Provider(
-        ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ROLE_ARN"),
-        redirects=("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME", "AWS_ENDPOINT_URL"),
-        is_signed=True,
-        has_other_keys=True,
-    ),
-    "text-completion-openai": Provider(("OPENAI_API_KEY",)),
-    "together_ai": Provider(("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN")),
-    "vercel_ai_gateway": Provider(("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN")),
-    "vertex_ai": Provider(
-        ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
-        redirects=("VERTEXAI_API_BASE", "VERTEX_API_BASE"),
-        has_other_keys=True,
-        package=("google.auth", "google-auth"),
-    ),
-    "volcengine": Provider(("VOLCENGINE_API_KEY", "ARK_API_KEY")),
-    "watsonx": Provider(
-        ("WATSONX_API_KEY", "WX_API_KEY", "WATSONX_APIKEY"),
-        redirects=("WATSONX_URL", "WX_URL", "WML_URL"),
-        has_other_keys=True,
-    ),
-    "xai": Provider(("XAI_API_KEY",), redirects=("XAI_OAUTH_API_BASE",)),
+"""Providers whose key is in NAME_API_KEY."""
+_OTHER_KEYS = """
+ai21_chat               AI21_API_KEY
+anthropic               ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN
+azure                   AZURE_API_KEY AZURE_OPENAI_API_KEY AZURE_AD_TOKEN
+azure_ai                AZURE_AI_API_KEY
+bedrock                 AWS_ACCESS_KEY_ID AWS_PROFILE AWS_BEARER_TOKEN_BEDROCK AWS_ROLE_ARN
+cloudflare              CLOUDFLARE_API_KEY
+cohere                  COHERE_API_KEY CO_API_KEY
+cohere_chat             COHERE_API_KEY CO_API_KEY
+databricks              DATABRICKS_API_KEY
+featherless_ai          FEATHERLESS_AI_API_KEY
+fireworks_ai            FIREWORKS_AI_API_KEY FIREWORKS_API_KEY FIREWORKSAI_API_KEY FIREWORKS_AI_TOKEN
+friendliai              FRIENDLIAI_API_KEY FRIENDLI_TOKEN
+gemini                  GEMINI_API_KEY GOOGLE_API_KEY
+huggingface             HUGGINGFACE_API_KEY HF_TOKEN
+lambda_ai               LAMBDA_API_KEY
+mistral                 MISTRAL_API_KEY
+openrouter              OPENROUTER_API_KEY OR_API_KEY
+perplexity              PERPLEXITYAI_API_KEY PERPLEXITY_API_KEY
+replicate               REPLICATE_API_KEY REPLICATE_API_TOKEN
+sagemaker               AWS_ACCESS_KEY_ID AWS_PROFILE AWS_ROLE_ARN
+text-completion-openai  OPENAI_API_KEY
+together_ai             TOGETHERAI_API_KEY TOGETHER_API_KEY TOGETHER_AI_API_KEY TOGETHER_AI_TOKEN
+vercel_ai_gateway       VERCEL_AI_GATEWAY_API_KEY VERCEL_OIDC_TOKEN
+vertex_ai               GOOGLE_APPLICATION_CREDENTIALS VERTEXAI_CREDENTIALS
+volcengine              VOLCENGINE_API_KEY ARK_API_KEY
+watsonx                 WATSONX_API_KEY WX_API_KEY WATSONX_APIKEY
+xai                     XAI_API_KEY
+"""
+KEYS: Mapping[str, tuple[str, ...]] = {
+    **{name: (f"{name.upper()}_API_KEY",) for name in _NAMED_LIKE_THEIR_KEYS.split()},
+    **{name: tuple(keys) for name, *keys in map(str.split, _OTHER_KEYS.split("\n")[1:-1])},
 }
+"""Variables that may hold the key of a provider; the first is the one to set."""
+_ADDRESSES: Mapping[str, tuple[str, ...]] = {
+    "azure": ("AZURE_API_BASE",),
+    "azure_ai": ("AZURE_AI_API_BASE",),
+    "cloudflare": ("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_API_BASE"),
+    "databricks": ("DATABRICKS_API_BASE",),
+    "hosted_vllm": ("HOSTED_VLLM_API_BASE",),
+    "litellm_proxy": ("LITELLM_PROXY_API_BASE",),
+}
+"""Variables that may hold the address of a provider that has none of its own, if there is no `api_base`."""
+REDIRECTS: Mapping[str, tuple[str, ...]] = {
+    "bedrock": ("AWS_BEDROCK_RUNTIME_ENDPOINT", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
+    "datarobot": ("DATAROBOT_ENDPOINT",),
+    "featherless_ai": ("FEATHERLESS_API_BASE",),
+    "gradient_ai": ("GRADIENT_AI_AGENT_ENDPOINT",),
+    "meta_llama": ("LLAMA_API_BASE",),
+    "mistral": ("MISTRAL_AZURE_API_BASE",),
+    "sagemaker": ("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME", "AWS_ENDPOINT_URL"),
+    "vertex_ai": ("VERTEXAI_API_BASE", "VERTEX_API_BASE"),
+    "watsonx": ("WATSONX_URL", "WX_URL", "WML_URL"),
+    "xai": ("XAI_OAUTH_API_BASE",),
+}
+"""Variables that send the calls of a provider elsewhere, besides those that are named after it or its keys."""
+_NAMED = frozenset({*KEYS, *_ADDRESSES, *REDIRECTS})
+_SIGNED = ("bedrock", "sagemaker")
+"""Their requests are signed: no key travels, so that an address of one's own needs no placeholder."""
+_HAVE_OTHER_KEYS = (*_SIGNED, "huggingface", "vertex_ai", "watsonx")
+"""Their key may also come from a file or from the machine: a missing variable is worth a warning alone."""
+_PACKAGES: Mapping[str | None, tuple[str, str]] = {"vertex_ai": ("google.auth", "google-auth")}
+"""A module that litellm imports for a provider and does not bring, and the package that has it."""
 
 
 def missing_package(model: str) -> str | None:
     """Return the package that calls to a model need and that is not installed; None if there is none."""
-    module, package = _facts(provider_of(model)).package
+    module, package = _PACKAGES.get(provider_of(model), ("", ""))
     try:
         return None if not module or importlib.util.find_spec(module) is not None else package
     except ModuleNotFoundError:  # its parent package is not there
@@ -146,7 +124,7 @@ def provider_of(model: str) -> str | None:
     """Return the provider of a model name as litellm finds it; None if it knows none."""
     first, slash, _ = model.partition("/")
     # Most names are found without reading litellm's files, which takes 40 ms of every start of a job.
-    if slash and (first == _TRAINED or first in PROVIDERS or _is_ours(first) or first in known_providers()):
+    if slash and (first == _TRAINED or first in _NAMED or _is_ours(first) or first in known_providers()):
         return first
     return "openai" if model.startswith("ft:") else listed_provider(model)
 
@@ -159,7 +137,7 @@ def _is_ours(prefix: str) -> bool:
 def known_providers() -> frozenset[str]:
     """Return the providers that litellm's data files and this module name; few if litellm is not installed."""
     supported = litellm_data(_SUPPORTED).get("providers", {})
-    return frozenset({*PROVIDERS, *supported, *_like_openai(), *listed_providers()})
+    return frozenset({*_NAMED, *supported, *_like_openai(), *listed_providers()})
 
 
 def nearest_provider(model: str) -> str | None:
@@ -175,25 +153,21 @@ def key_variables(model: Model) -> tuple[str, ...]:
     if provider is None or (model.api_base is not None and not is_signed(model)):
         return ()
     like_openai = _like_openai().get(provider)
-    return _facts(provider).keys or ((like_openai,) if like_openai else ())
+    return KEYS.get(provider) or ((like_openai,) if like_openai else ())
 
 
 def is_signed(model: Model) -> bool:
-    """Say whether requests to the provider of a model are signed, so that no key travels with them."""
-    return _facts(provider_of(model.model)).is_signed
-
-
-def _facts(provider: str | None) -> Provider:
-    return PROVIDERS.get(provider or "", _NOTHING)
+    """Say whether the requests of a model are signed, so that no key travels with them."""
+    return provider_of(model.model) in _SIGNED
 
 
 def unset_variables_of(model: Model, environment: Mapping[str, str]) -> list[Unset]:
     """Return what a model needs from the environment and does not find there."""
     if model.engine is not None:
         return []
-    provider = _facts(provider_of(model.model))
-    addresses = provider.addresses if model.api_base is None else ()
-    is_needed = not provider.has_other_keys or model.api_key_env is not None
+    provider = provider_of(model.model) or ""
+    addresses = _ADDRESSES.get(provider, ()) if model.api_base is None else ()
+    is_needed = provider not in _HAVE_OTHER_KEYS or model.api_key_env is not None
     return [
         Unset(names[0], names[1:], is_needed)
         for names in (key_variables(model), addresses)

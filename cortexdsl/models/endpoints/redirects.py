@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cortexdsl.core import Model
-from cortexdsl.models.endpoints.providers import PROVIDERS, Provider, key_variables, provider_of
+from cortexdsl.models.endpoints.providers import KEYS, REDIRECTS, key_variables, provider_of
 from cortexdsl.models.transports.registry import runs_here, transport_type
 
 _SUFFIXES = ("BASE_URL", "API_BASE")  # the order in which litellm reads those of OpenAI
@@ -21,10 +21,9 @@ PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY",
 
 def address_variables(provider: str) -> tuple[str, ...]:
     """Return the variables that may hold another address of a provider, the first one read first."""
-    known = PROVIDERS.get(provider, Provider())
-    stems = [provider.upper(), *(_KEY.sub("", name) for name in known.keys if _KEY.search(name))]
+    stems = [provider.upper(), *(_KEY.sub("", name) for name in KEYS.get(provider, ()) if _KEY.search(name))]
     named = (f"{stem}_{suffix}" for suffix in _SUFFIXES for stem in stems)
-    return tuple(dict.fromkeys((*named, *known.redirects)))
+    return tuple(dict.fromkeys((*named, *REDIRECTS.get(provider, ()))))
 
 
 def redirected(model: Model, environment: Mapping[str, str]) -> Model:

@@ -16,7 +16,7 @@ from cortexdsl.jobs.serve import refuse_unset
 from cortexdsl.models.endpoints import providers
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.providers import (
-    PROVIDERS,
+    KEYS,
     key_variables,
     known_providers,
     nearest_provider,
@@ -112,18 +112,18 @@ def without_keys(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.parametrize("provider", [name for name, known in PROVIDERS.items() if known.keys and name != "vertex_ai"])
+@pytest.mark.parametrize("provider", [name for name in KEYS if name != "vertex_ai"])
 def test_the_variables_are_those_of_litellm(provider: str, without_keys: pytest.MonkeyPatch) -> None:
     """What litellm misses in an empty environment is in the table; it names nothing for some that it does ask."""
     missing = set(load().validate_environment(f"{provider}/x")["missing_keys"])
     secret = {name for name in missing if name.endswith(("_KEY", "_TOKEN"))} - {"AWS_SECRET_ACCESS_KEY"}
-    assert secret <= set(PROVIDERS[provider].keys)
+    assert secret <= set(KEYS[provider])
     unset = unset_variables_of(Model("m", f"{provider}/x"), {})
-    assert unset[0].variable == PROVIDERS[provider].keys[0]
+    assert unset[0].variable == KEYS[provider][0]
     if secret:
-        without_keys.setenv(PROVIDERS[provider].keys[0], "x")
+        without_keys.setenv(KEYS[provider][0], "x")
         still = set(load().validate_environment(f"{provider}/x")["missing_keys"])
-        assert not {name for name in still if name in PROVIDERS[provider].keys} or len(missing) > 1
+        assert not {name for name in still if name in KEYS[provider]} or len(missing) > 1
 
 
 def test_the_providers_of_litellm_are_known() -> None:
