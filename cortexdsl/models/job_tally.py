@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,6 @@ from cortexdsl.checksums import with_checksum
 from cortexdsl.core import NO_USAGE, Usage, WaveTally
 from cortexdsl.errors import BudgetError
 from cortexdsl.files import write_file
-from cortexdsl.models.call_log.records import is_amount, is_count
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.interface import MOST_TOKENS
@@ -98,11 +97,11 @@ class TallyWriter:
         self.in_flight = 0
         self.waves: list[WaveTally] = []
         # Only the tally has the cached tokens of earlier runs: the index of a call log does not store them.
-        cached, saved = _count(_part(self._earlier, "tokens").get("cached")), _signed(self._earlier.get("saved"))
-        self.usage = replace(before, cached_tokens=cached, saved=saved)
+        cached, saved = _number(self._earlier, "tokens", "cached"), _number(self._earlier, "saved")
+        self.usage = replace(before, cached_tokens=int(cached), saved=saved)
         self._is_priced = bool(before.dollars)
-        self.retries: Counter[str] = Counter(_counted(self._earlier.get("retries")))
-        self.failures: Counter[str] = Counter(_counted(self._earlier.get("failures")))
+        self.retries: Counter[str] = _counts(self._earlier, "retries")
+        self.failures: Counter[str] = _counts(self._earlier, "failures")
         if before.failed and not self._earlier:
             self.failures["unknown"] = before.failed
         self.message = ""
@@ -167,7 +166,7 @@ class TallyWriter:
 
     def value(self, state: State = "running") -> dict[str, Any]:
         """Return the tally as it is written."""
-        seconds, began = (_amount(self._earlier.get(name)) for name in ("seconds", "began"))
+        seconds, began = _number(self._earlier, "seconds"), _number(self._earlier, "began")
         counts, kinds, usage = self._counts, self.failures, self.usage
         return {
             "schema_version": SCHEMA_VERSION,
@@ -202,7 +201,7 @@ class TallyWriter:
 
 def seconds_of(folder: Path) -> float:
     """Return the seconds that jobs ran, as their tallies say (those of older versions too)."""
-    return sum(_amount(_read(path).get("seconds")) for path in folder.glob("*.json"))
+    return sum(_number(_read(path), "seconds") for path in folder.glob("*.json"))
 
 
 def _read(path: Path | None) -> dict[str, Any]:
@@ -213,23 +212,14 @@ def _read(path: Path | None) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _count(value: Any) -> int:
-    return int(value) if is_count(value, MOST_TOKENS) else 0
+def _number(tally: Any, *path: str) -> float:
+    """Return the number at a path of keys in what may have been edited; 0 if there is none."""
+    for name in path:
+        tally = tally.get(name) if isinstance(tally, dict) else None
+    is_number = isinstance(tally, int | float) and not isinstance(tally, bool) and -MOST_TOKENS <= tally <= MOST_TOKENS
+    return tally if is_number else 0
 
 
-def _part(tally: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = tally.get(name)
-    return part if isinstance(part, Mapping) else {}
-
-
-def _amount(value: Any) -> float:
-    return float(value) if is_amount(value) else 0.0
-
-
-def _signed(value: Any) -> float:
-    return float(value) if is_amount(abs(value) if isinstance(value, int | float) else None) else 0.0
-
-
-def _counted(counts: object) -> Mapping[str, int]:
-    items = counts.items() if isinstance(counts, dict) else ()
-    return {str(kind): count for kind, count in items if is_count(count, 10**12)}
+def _counts(tally: dict[str, Any], name: str) -> Counter[str]:
+    counts = tally.get(name)
+    return Counter({kind: int(_number(counts, kind)) for kind in counts} if isinstance(counts, dict) else {})

@@ -114,9 +114,8 @@ class Sender:
                 finally:
                     endpoint.leave()
             except Failure as failure:
-                endpoint.failed(failure, seconds)
-                if failure.kind is FailureKind.RATE_LIMIT and endpoint.control.paused_until > clock():
-                    meter.hold(endpoint.control.paused_until - clock())  # jobs of other processes, too
+                if (held := endpoint.failed(failure, seconds)) > 0:
+                    meter.hold(held)  # jobs of other processes, too
                 if self.is_closing:
                     raise RetriesExhausted(failure, retries, is_closing=True) from None
                 pause: float | None = 0.0

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from cortexdsl.core import NO_USAGE, Usage
 from cortexdsl.errors import RecordError
@@ -33,8 +34,8 @@ LEDGER_FILE = ".ledger"
 _SUMS = struct.Struct("<8sQQddQQ")
 _REST = struct.Struct("<Q8s8s")  # of the sum: calls of the promise, host, start of the system; of a promise: its number
 _CRC = struct.Struct("<I")
-_OLD, _SUM, _PROMISE = b"ledger 2", b"ledger 3", b"promise3"
-_OLD_LENGTH, _LENGTH = _SUMS.size + _CRC.size, _SUMS.size + _REST.size + _CRC.size
+_SUM, _PROMISE = b"ledger 3", b"promise3"
+_LENGTH = _SUMS.size + _REST.size + _CRC.size
 _PLACES = (4096, 8192)  # of promises, in turn: a torn one leaves the one before it
 _FEWEST, _MOST = 10, 1000
 _say = logging.getLogger(__name__)
@@ -147,8 +148,8 @@ class SpendingLedger:
         """Open the file again if its name is gone or names another file; the sum in the old file still counts."""
         assert self._path is not None
         while not _is_named(self._file, self._path):
-            known = read_spent(os.pread(self._file, _LENGTH, 0))
-            self._sum = _larger(self._sum, known) if known else self._sum
+            if (known := self._entry()) is not None:
+                self._sum = _larger(self._sum, known.usage)
             file = open_to_write(self._path)
             os.close(self._file)
             self._file = file
@@ -175,7 +176,7 @@ class SpendingLedger:
 
     def _promise(self, spending: Usage) -> None:
         """Bring a promise to disk."""
-        number = 1 + max((serial for serial, _ in _promises(self._file)), default=0)
+        number = 1 + max((promise.number for promise in self._promises()), default=0)
         _put(self._file, _PROMISE, spending, _REST.pack(number, *self._origin), _PLACES[number % 2])
         sync(self._file)
         self._promised = spending.attempts
@@ -189,39 +190,48 @@ class SpendingLedger:
         """Find out what was spent, although the file may have lost something."""
         self._lock(fcntl.LOCK_EX)
         try:
-            content = os.pread(self._file, _LENGTH, 0)
-            known, was_cut = read_spent(content), _was_cut(content, self._origin)
+            is_new, entry = not os.pread(self._file, 1, 0), self._entry()
+            known = None if entry is None else entry.usage
+            was_cut = entry is not None and entry.host == self._origin[0] and entry.start != self._origin[1]
             total = known or NO_USAGE
-            promises = sorted(_promises(self._file))
+            promises = sorted(self._promises(), key=lambda promise: promise.number)
             if promises and (known is None or was_cut):
-                total = _larger(total, promises[-1][1])
+                total = _larger(total, promises[-1].usage)
             if known is not None and total.attempts > known.attempts:
                 _say.warning(
                     "%s: the computer stopped during the run; %d calls that may have been sent count as spent",
                     self._path, total.attempts - known.attempts,
                 )  # fmt: skip
             if logged.attempts > total.attempts:
-                if content:
+                if not is_new:
                     _say.warning("%s: the ledger had lost what the call logs know; it now has their sum", self._path)
                 total = _larger(total, logged)
-            elif known is None and content:
+            elif known is None and not is_new:
                 _say.warning("%s: the ledger could not be read; its copy was used", self._path)
-            self._sum, self._promised = total, 0 if was_cut or known is None else _promised(content)
+            self._sum, self._promised = total, 0 if was_cut or entry is None else entry.number
             if total != known or was_cut:
                 self._put_sum()
         finally:
             self._lock(fcntl.LOCK_UN)
 
     def _read(self) -> None:
-        content = os.pread(self._file, _LENGTH, 0)
-        total, promised = read_spent(content), _promised(content)
+        entry = self._entry()
         # Only a batch that was not sent lowers the sum: the few calls of one in another process may count twice.
-        if total is None or total.attempts < self._sum.attempts:
-            total, promised = self._restored(), 0
+        if entry is None or entry.usage.attempts < self._sum.attempts:
+            self._sum, self._promised = self._restored(), 0
             _say.warning(
-                "%s: deleted, damaged or replaced by an earlier copy; %d calls count", self._path, total.attempts
+                "%s: deleted, damaged or replaced by an earlier copy; %d calls count", self._path, self._sum.attempts
             )
-        self._sum, self._promised = total, promised
+        else:
+            self._sum, self._promised = entry.usage, entry.number
+
+    def _entry(self) -> _Entry | None:
+        return _read_entry(os.pread(self._file, _LENGTH, 0))
+
+    def _promises(self) -> list[_Entry]:
+        """Return the promises on disk with their numbers."""
+        entries = (_read_entry(os.pread(self._file, _LENGTH, place), _PROMISE) for place in _PLACES)
+        return [entry for entry in entries if entry is not None]
 
     def _restored(self) -> Usage:
         """Return the most that may be spent: what was promised ahead of this process's last look, or is logged."""
@@ -288,54 +298,26 @@ def _put(file: int, mark: bytes, sums: Usage, rest: bytes, place: int) -> None:
     overwrite(file, line + _CRC.pack(zlib.crc32(line)), place)
 
 
-def _unpacked(content: bytes) -> Usage:
-    _, attempts, tokens, dollars, seconds, calls, failed = _SUMS.unpack_from(content)
-    return Usage(calls, tokens, 0, dollars, seconds, attempts, failed)
-
-
 def _larger(total: Usage, other: Usage) -> Usage:
     return total.at_least(other) if other.attempts > total.attempts else total
 
 
-def _is_whole(content: bytes, mark: bytes, length: int) -> bool:
-    line = content[: length - _CRC.size]
-    return (
-        len(content) >= length
-        and content.startswith(mark)
-        and _CRC.pack(zlib.crc32(line)) == content[len(line) : length]
-    )
+class _Entry(NamedTuple):
+    """A sum with the calls that its promise covers, or a promise with its number; and who wrote it."""
+
+    usage: Usage
+    number: int
+    host: bytes
+    start: bytes
 
 
-def read_spent(content: bytes) -> Usage | None:
-    """Return the sum in a ledger, or None if it is corrupt."""
-    if _is_whole(content, _SUM, _LENGTH) or _is_whole(content, _OLD, _OLD_LENGTH):
-        return _unpacked(content)
-    return None
-
-
-def _promised(content: bytes) -> int:
-    """Return up to how many calls the promise covers, by the sum; 0 if there is none."""
-    if not _is_whole(content, _SUM, _LENGTH):
-        return 0
-    return int(_REST.unpack_from(content, _SUMS.size)[0])
-
-
-def _was_cut(content: bytes, origin: tuple[bytes, bytes]) -> bool:
-    """Say whether this computer has restarted since it wrote the sum; `origin` says its name and its last start."""
-    if not _is_whole(content, _SUM, _LENGTH):
-        return False
-    _, host, start = _REST.unpack_from(content, _SUMS.size)
-    return bool(host == origin[0] and start != origin[1])
-
-
-def _promises(file: int) -> list[tuple[int, Usage]]:
-    """Return the promises on disk with their numbers."""
-    contents = [os.pread(file, _LENGTH, place) for place in _PLACES]
-    return [
-        (_REST.unpack_from(content, _SUMS.size)[0], _unpacked(content))
-        for content in contents
-        if _is_whole(content, _PROMISE, _LENGTH)
-    ]
+def _read_entry(content: bytes, mark: bytes = _SUM) -> _Entry | None:
+    line = content[: _LENGTH - _CRC.size]
+    if len(content) < _LENGTH or not line.startswith(mark) or _CRC.pack(zlib.crc32(line)) != content[len(line) :]:
+        return None
+    _, attempts, tokens, dollars, seconds, calls, failed = _SUMS.unpack_from(content)
+    usage = Usage(calls, tokens, 0, dollars, seconds, attempts, failed)
+    return _Entry(usage, *_REST.unpack_from(content, _SUMS.size))
 
 
 def _digest(text: str) -> bytes:
@@ -353,6 +335,7 @@ def last_start() -> str:
 def spent_so_far(folder: Path) -> Usage:
     """Return the sum in the ledger of a folder; zero if it is absent or unreadable."""
     try:
-        return read_spent((folder / LEDGER_FILE).read_bytes()) or NO_USAGE
+        entry = _read_entry((folder / LEDGER_FILE).read_bytes()[:_LENGTH])
     except OSError:
         return NO_USAGE
+    return NO_USAGE if entry is None else entry.usage

@@ -6,8 +6,6 @@ import asyncio
 import logging
 import os
 import shutil
-import struct
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -131,14 +129,6 @@ def test_a_ledger_of_an_earlier_moment_is_not_believed_against_the_logs(
     assert asyncio.run(ask(9, 50, 12)) == 3
     assert "the ledger had lost what the call logs know" in caplog.text
     assert spent_so_far(tmp_path / "spent").attempts == 12
-
-
-def test_a_ledger_of_version_2_is_read(spent: Path) -> None:
-    """Written by an earlier version: 7 calls, 70 tokens."""
-    line = struct.pack("<8sQQddQQ", b"ledger 2", 7, 70, 0.5, 3.0, 7, 1)
-    (spent / LEDGER_FILE).write_bytes(line + struct.pack("<I", zlib.crc32(line)))
-    assert spent_so_far(spent) == Usage(7, 70, 0, 0.5, 3.0, attempts=7, failed=1)
-    assert left(spent, 10) == 3
 
 
 def test_without_limits_no_call_waits_for_the_disk(spent: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,8 +55,6 @@ class AdaptiveLimit:
     ----------
     limit : int
         Calls that may be in flight.
-    paused_until : float
-        Time before which nothing should be sent.
     """
 
     def __init__(self, most: int) -> None:
@@ -64,7 +62,6 @@ class AdaptiveLimit:
             raise ValueError(f"at least one call must be allowed in flight, not {most}")
         self.most = most
         self.limit = min(START, most)
-        self.paused_until = -math.inf
         self._cooled_at = -math.inf
         self._doubling = True
         self._successes = 0
@@ -91,11 +88,10 @@ class AdaptiveLimit:
             self.limit = min(self.most, int(grown))
             self._restart()
 
-    def rate_limited(self, now: float, retry_after: float | None) -> None:
-        """Note a refusal for too many calls."""
+    def rate_limited(self, now: float, retry_after: float | None) -> float:
+        """Note a refusal for too many calls; return the seconds in which nothing should be sent."""
         wait = retry_after or 0.0
-        if self._was_refused:
-            self.paused_until = max(self.paused_until, now + wait)
+        pause = wait if self._was_refused else 0.0
         self._was_refused = True
         self._doubling = False
         if now >= self._cooled_at:
@@ -103,6 +99,7 @@ class AdaptiveLimit:
             self._cooled_at = now + COOLDOWN
         self._cooled_at = max(self._cooled_at, now + wait)
         self._restart()
+        return pause
 
     def failed(self) -> None:
         """Note a failure of the server: growth starts over, nothing shrinks."""
@@ -139,7 +136,6 @@ class Endpoint:
         self._clock = clock
         self._probing = asyncio.Lock()
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._alarm: asyncio.TimerHandle | None = None
         self._first_calls: dict[tuple[str, str], FirstCall] = {}
 
     def first_call(self, model: Model, head_start: float) -> FirstCall:
@@ -153,13 +149,21 @@ class Endpoint:
         self.left_out_until = -math.inf
         self.answered_at, self.down_since = self._clock(), None
 
-    def failed(self, failure: Failure, longest_wait: float) -> None:
-        """Adapt the limit to a failure; give up if the server asks for a wait of more than `longest_wait` seconds."""
+    def failed(self, failure: Failure, longest_wait: float) -> float:
+        """Note a failed attempt; return the seconds in which nothing should be sent.
+
+        Parameters
+        ----------
+        failure : Failure
+        longest_wait : float
+            A rate limit that asks for more seconds is not waited for.
+        """
         if failure.kind is FailureKind.RATE_LIMIT:
             wait = failure.retry_after or 0.0
-            self.control.rate_limited(self._clock(), wait if wait <= longest_wait else None)
-        elif failure.kind.is_outage:
+            return self.control.rate_limited(self._clock(), wait if wait <= longest_wait else None)
+        if failure.kind.is_outage:
             self.control.failed()
+        return 0.0
 
     def is_down(self, since: float, *, is_last: bool) -> bool:
         """Say whether the server is down: this request or an earlier one found it so.
@@ -230,7 +234,7 @@ class Endpoint:
         self._wake()
 
     def _is_open(self) -> bool:
-        return self.in_flight < self.control.limit and self._clock() >= self.control.paused_until
+        return self.in_flight < self.control.limit
 
     def _let_in(self) -> None:
         self.in_flight += 1
@@ -243,13 +247,6 @@ class Endpoint:
             if not place.done():
                 self._let_in()
                 place.set_result(None)
-        pause = self.control.paused_until - self._clock()
-        if self._waiting and pause > 0 and self._alarm is None:
-            self._alarm = asyncio.get_running_loop().call_later(pause, self._ring)
-
-    def _ring(self) -> None:
-        self._alarm = None
-        self._wake()
 
 
 @dataclass(frozen=True, slots=True)
