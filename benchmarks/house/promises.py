@@ -119,7 +119,7 @@ MUTANTS = (
     Mutant(
         "8 logs of other jobs are not synced before a record",
         "models/call_log/syncing.py",
-        "grown = self._logs.grown()",
+        "grown = self._logs[0].grown()",
         "grown: list[tuple[Path, int]] = []",
         "other_jobs",
     ),
@@ -140,8 +140,8 @@ MUTANTS = (
     Mutant(
         "9 a restart of the computer is not noticed",
         SPENDING,
-        "return bool(host == origin[0] and start != origin[1])",
-        "return False",
+        "was_cut = entry is not None and entry.host == self._origin[0] and entry.start != self._origin[1]",
+        "was_cut = False",
         "restart",
     ),
     Mutant(
@@ -194,8 +194,8 @@ MUTANTS = (
     Mutant(
         "18 a sum that is smaller than before is believed",
         SPENDING,
-        "if total is None or total.attempts < self._sum.attempts:",
-        "if total is None:",
+        "if entry is None or entry.usage.attempts < self._sum.attempts:",
+        "if entry is None:",
         "limit_holds",
     ),
     Mutant(
@@ -244,7 +244,7 @@ MUTANTS = (
     Mutant(
         "17 a call is not known once it is logged",
         FOLDER,
-        "        self._remember(name_of(reply.key), place)\n        self._learned[number]",
+        "        self._remember(name_of(key), place)\n        self._learned[number]",
         "        self._learned[number]",
         "then_replayed",
     ),
@@ -282,8 +282,8 @@ MUTANTS = (
     Mutant(
         "21 a log that is newer than its index counts as read",
         INDEX,
-        "        count = (len(content)",
-        "        self.covered = 0 if is_fresh else size\n        count = (len(content)",
+        "        rows = content[",
+        "        self.covered = 0 if is_fresh else size\n        rows = content[",
         "any_age",
     ),
     Mutant(
@@ -309,8 +309,8 @@ MUTANTS = (
     Mutant(
         "23 the checksum of an index is not compared",
         INDEX,
-        "        if _CRC.pack(crc) != content[end - _CRC.size : end]:",
-        "        if not content:",
+        " and content.endswith(_CRC.pack(zlib.crc32(content[: -_CRC.size])))",
+        "",
     ),
     Mutant(
         "24 deleted parts of the scores are not made again",
