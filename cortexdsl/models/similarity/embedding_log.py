@@ -1,7 +1,7 @@
 """Calls to embedding models: through the client's gate, budget and retries, with a log of their own.
 
-The log is `embeddings/<job's log>` in the folder of the call logs, a log like these whose lines have a vector and no reply.
-Each job writes its own; all are read by all.
+The log is `embeddings/<job's log>` in the folder of the call logs. It is a call log whose lines have a vector and no
+reply. Each job writes its own; all are read by all.
 A vector is stored as base64 of its 32-bit floats (little-endian) and used as it was stored, so that the first run
 and a replay compute with the same numbers.
 """
