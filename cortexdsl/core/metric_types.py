@@ -151,7 +151,8 @@ def of_errors() -> Iterator[Metric]:
         ("absolute_error", "distance of the answer from the nearest right number, in its unit"),
         ("relative_error", "the same distance, as a share of the right number"),
     ):
-        yield Metric(name, name, "ratio", "lower", words, noun=name.replace("_", " "), group="errors")
+        noun = name.replace("_", " ")
+        yield Metric(name, name, "ratio", "lower", words, values=(0.0, inf), noun=noun, group="errors")
 
 
 def of_pairs() -> Iterator[Metric]:

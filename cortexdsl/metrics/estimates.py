@@ -12,7 +12,7 @@ Intervals (95 % by default):
   fewer where few units tell the variance (Korn and Graubard 1998);
 - all else with 20 to 2000 units: bias-corrected and accelerated bootstrap over units, seeded;
 - all else with fewer (the bootstrap is too narrow) or more (it adds nothing): Student's t on the linearised ratio,
-  clipped to the range of the metric for shares and for statistics of all debates;
+  clipped to the range of the metric if it has one;
 - one unit: none.
 
 Over datasets (`all`) the estimate is the plain mean, as the papers average. Wilson's limits are then combined by
@@ -136,7 +136,7 @@ def estimate(metric: Metric, parts: Sequence[Sums], seed: int, level: float = LE
         low, high = _student(parts, level)
         if metric.unit == "share":
             low, high = max(low, 0.0), min(high, 1.0)
-    if metric.statistic:
+    if metric.statistic or metric.values:
         low, high = max(low, metric.range[0]), min(high, metric.range[1])
     return MetricEstimate(value, low, high, questions)
 

@@ -74,6 +74,7 @@ def report_page(
         title=provenance.title(plan),
         experiment=plan.experiment,
         facts=provenance.facts(data),
+        has_right_answers=provenance.has_right_answers(plan),
         built_in=provenance.built_in_line(plan),
         stopping=provenance.stopping_line(data),
         answers=list(zip(own, links, strict=True)),

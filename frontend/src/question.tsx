@@ -233,7 +233,7 @@ function StageOf({ stage, name, isAlone, opened, debate, question, colour, words
           <p class="faint facts">
             {ended(debate)}<Votes debate={debate} />
             <br />{deferred
-              ? <>{debate.sure === null ? "how sure it was is unknown" : `sure to ${decimals(debate.sure)}`}, not to {decimals(deferred.below)}: handed on to <Word most={60}>{deferred.to}</Word></>
+              ? <>{debate.sure === null ? "how sure it was is unknown" : `sure to ${decimals(debate.sure)}`}{deferred.below === null ? "; its condition held" : `, not to ${decimals(deferred.below)}`}: handed on to <Word most={60}>{deferred.to}</Word></>
               : "gave the answer"}
           </p>
         </div>

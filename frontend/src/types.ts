@@ -100,7 +100,7 @@ export type Stage = {
   votes: [string, number][]; tied: boolean; rounds: number; stop: string;
   agents: { name: string; model: string; entry: string; persona: string | null }[];
   debaters: string[]; turns: Turn[]; graphs: Graph[]; choices: Choice[]; changes: Change[];
-  deferred: { to: string; below: number; debate: Stage } | null;
+  deferred: { to: string; below: number | null; debate: Stage } | null;
 };
 export type Fault = { id: number; fault: string };
 export type Question = {

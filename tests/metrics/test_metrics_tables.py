@@ -74,6 +74,14 @@ def test_few_questions_of_a_count_have_students_interval() -> None:
     assert (row["estimate"], row["ci_low"], row["ci_high"]) == pytest.approx((3.0, 1.036757, 4.963243), abs=1e-6)
 
 
+@pytest.mark.parametrize("metric", ["absolute_error", "relative_error"])
+def test_the_interval_of_a_distance_does_not_go_below_0(metric: str) -> None:
+    frame = table({("sums", "full"): [[0.0] * 5]}, **{metric: [0.0, 0.0, 0.0, 0.0, 10.0]})
+    row = one(frame, metric)
+    assert (row["estimate"], row["ci_low"]) == pytest.approx((2.0, 0.0))
+    assert row["ci_high"] == pytest.approx(2 + 2.776445 * 2, abs=1e-5)
+
+
 def test_many_questions_of_a_count_have_the_bootstraps_interval_the_same_every_time() -> None:
     values = np.random.default_rng(3).gamma(2.0, 50.0, 200)
     frame = table({("sums", "full"): [[0.0] * 200]}, calls=list(values))

@@ -405,3 +405,17 @@ def test_a_report_reads_each_table_once(tmp_path: Path, monkeypatch: pytest.Monk
         tables = {name: times for name, times in opened.items() if name.endswith(".csv") and times}
         assert {"scores.csv", "metrics.csv", "hypotheses.csv"} <= set(tables)
         assert set(tables.values()) == {1}
+
+
+def test_pairs_are_counted_as_pairs_and_as_questions(results: Path) -> None:
+    """Each pair is two questions, so that 100 questions alone would say twice what a reader compares."""
+    write_results(results, datasets={"arithmetic": {"kind": "pair"}})
+    for text in (page_of(results).text, terminal_report(results)):
+        assert "100 questions (50 pairs in both orders)" in " ".join(text.replace("\xa0", " ").split())
+
+
+def test_questions_without_right_answers_have_no_heading_about_accuracy(results: Path) -> None:
+    write_results(results, datasets={"arithmetic": {"kind": "open"}})
+    text = page_of(results).text
+    assert "Accuracy and what it costs" not in text
+    assert "What was measured" in text

@@ -123,7 +123,7 @@ def facts(data: ReportData) -> tuple[str, ...]:
         counted(len(methods), "method") if methods else "",
         counted(len(data.cells), "cell"),
         ", ".join(datasets),
-        counted(questions, "question") if questions else "",
+        f"{counted(questions, 'question')}{_pairs(plan)}" if questions else "",
         counted(plan.replicates, "replicate") if plan.replicates else "",
         f"seed {plan.seed}" if plan else "",
     ]
@@ -180,6 +180,17 @@ def _settings(cell: CellRecord) -> Iterator[str]:
 
 def _questions(plan: PlanRecord) -> int:
     return sum(map(len, plan.questions.values()))
+
+
+def _pairs(plan: PlanRecord) -> str:
+    """Say how many pairs of replies are among the questions: each is two of them."""
+    pairs = sum(len(plan.questions.get(label, ())) for label, one in plan.datasets.items() if one.kind == "pair") // 2
+    return f" ({counted(pairs, 'pair')} in both orders)" if pairs else ""
+
+
+def has_right_answers(plan: PlanRecord) -> bool:
+    """Return whether any dataset has them, as far as the plan says."""
+    return not plan.datasets or any(one.kind != "open" for one in plan.datasets.values())
 
 
 def _brief(value: Any) -> str:
