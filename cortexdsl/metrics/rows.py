@@ -186,8 +186,8 @@ class DuelRow:
     cell: str
     reference: str
     difference: float
-    ci_low: float
-    ci_high: float
+    ci_low: float | None
+    ci_high: float | None
     p: float
     p_adjusted: float
     wins: int

@@ -137,8 +137,8 @@ def _strengths(
             cell=name,
             rank=int(ranking.rank[k]) if ranking else None,
             strength=float(ranking.strength[k]) if ranking else None,
-            ci_low=float(ranking.low[k]) if ranking else None,
-            ci_high=float(ranking.high[k]) if ranking else None,
+            ci_low=_known(ranking.low[k]) if ranking else None,
+            ci_high=_known(ranking.high[k]) if ranking else None,
             groups=ranking.groups[k] if ranking else "",
             win_rate=(wins + ties / 2) / total if total else None,
             wins=wins,
@@ -155,7 +155,6 @@ def _duels(dataset: str, judge: str, names: Sequence[str], ballots: Ballots, ran
         own = ballots.where((ballots.first == duel.first) & (ballots.second == duel.second))
         counts = [int((own.outcome == one).sum()) for one in (WIN, TIE, LOSS, UNREAD)]
         cells = names[duel.first], names[duel.second]
-        rows.append(DuelRow(
-            dataset, judge, *cells, duel.difference, duel.low, duel.high, duel.p, duel.adjusted, *counts,
-        ))  # fmt: skip
+        sizes = duel.difference, _known(duel.low), _known(duel.high), duel.p, duel.adjusted
+        rows.append(DuelRow(dataset, judge, *cells, *sizes, *counts))
     return rows

@@ -12,10 +12,11 @@ methods, a third of it for either side and for a tie, keeps strengths finite if 
 
 Differences are tested by Student's t, corrected by Holm for all pairs of methods. If nearly all ballots tie, t finds
 differences where there are none (in up to a quarter of simulated tournaments of equal methods). If two methods are
-equal, each question is as probable with both exchanged; so if only k questions would change by this, p is at least
-2^(1 - k), as in a test that exchanges them. Intervals are widened to agree with it. Methods share a group if no test
-tells any two of its members apart; groups are the largest such sets and may overlap, as in a compact letter display
-(Piepho 2004, J Comput Graph Stat 13:456). `benchmarks/statistics/tournaments.py` has the error rates.
+equal, each question is as probable with both exchanged; so p is at least that of the exact test that exchanges them,
+of wins minus losses. Intervals are widened to agree with it; if no ballot tells anything about a strength, it has none.
+Methods share a group if no test tells any two of its members apart; groups are the largest such sets and may overlap,
+as in a compact letter display (Piepho 2004, J Comput Graph Stat 13:456). `benchmarks/statistics/tournaments.py` has
+the error rates.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Duel:
     first, second : int
         Methods, by their place.
     difference, low, high : float
-        Of their strengths, in log-odds, with the interval of this comparison alone.
+        Of their strengths, in log-odds, with the interval of this comparison alone; NaN if all tell the same of both.
     p, adjusted : float
         Two-sided, alone and corrected for all pairs of methods.
     """
@@ -107,7 +108,7 @@ class Ranking:
     Attributes
     ----------
     strength, low, high : (methods,) arrays
-        Log-odds against a method of average strength, with intervals.
+        Log-odds against a method of average strength, with intervals; NaN if all ballots tie.
     rank : (methods,) int array
         1 for the strongest.
     duels : tuple of Duel
@@ -160,18 +161,27 @@ def rank_methods(ballots: Ballots, methods: int, *, alpha: float = 1 - LEVEL) ->
     left = information - np.einsum("uk,kpq->upq", size, spread)
     moves = np.linalg.solve(left, score[:, :, None])[:, :, 0]
     variance = moves.T @ moves * (len(units) - 1) / len(units)
-    return _ranking(fit, variance, basis, pairs, _least_p(read, unit, methods), len(units), alpha)
+    return _ranking(fit, variance, basis, pairs, _exchange_p(read, unit, methods), len(units), alpha)
 
 
-def _least_p(ballots: Ballots, unit: Ints, methods: int) -> Floats:
-    """Return the least p of each two methods: 2^(1 - k), where k questions change if both are exchanged."""
-    net = np.zeros((int(unit.max()) + 1, methods, methods))  # wins minus losses against each other method
-    won = (ballots.outcome == WIN).astype(np.float64) - (ballots.outcome == LOSS)
-    np.add.at(net, (unit, ballots.first, ballots.second), won)
-    np.add.at(net, (unit, ballots.second, ballots.first), -won)
-    # A method has no ballots against itself, so a difference in columns i and j is a ballot of i and j with a winner.
-    changed = [int((net[:, i] != net[:, j]).any(axis=1).sum()) for i, j in combinations(range(methods), 2)]
-    return np.minimum(2.0 ** (1.0 - np.array(changed)), 1.0)
+def _exchange_p(ballots: Ballots, unit: Ints, methods: int) -> Floats:
+    """Return p of each two methods, of the exact test that exchanges both on each question with chance 1/2."""
+    wins = np.zeros((int(unit.max()) + 1, methods), dtype=np.int64)  # minus losses
+    won = (ballots.outcome == WIN).astype(np.int64) - (ballots.outcome == LOSS)
+    np.add.at(wins, (unit, ballots.first), won)
+    np.add.at(wins, (unit, ballots.second), -won)
+    return np.array([_sign_flip_p(wins[:, i] - wins[:, j]) for i, j in combinations(range(methods), 2)])
+
+
+def _sign_flip_p(values: Ints) -> float:
+    """Return how probable a sum at least as far from 0 is if the sign of each value is random."""
+    sizes, counts = np.unique(np.abs(values), return_counts=True)
+    most = int(sizes @ counts)
+    sums = np.arange(-most, most + 1)
+    # The distribution of a sum is the inverse Fourier transform of the product of cosines.
+    waves = np.cos(np.multiply.outer(sums * (2 * np.pi / len(sums)), sizes)) ** counts
+    chances = np.fft.fftshift(np.fft.ifft(np.fft.ifftshift(waves.prod(axis=1))).real)
+    return min(1.0, round(float(chances[np.abs(sums) >= abs(int(values.sum()))].sum()), 12))
 
 
 def _ranking(
@@ -179,7 +189,7 @@ def _ranking(
     variance: Floats,
     basis: Floats,
     pairs: Sequence[tuple[int, int]],
-    least: Floats,
+    exact: Floats,
     units: int,
     alpha: float,
 ) -> Ranking:
@@ -193,12 +203,13 @@ def _ranking(
     is_same = np.abs(gaps) < SAME
     p = np.where(is_same, 1.0, 2 * stats.t.sf(np.abs(gaps) / np.maximum(errors, SAME), units - 1))
     # Half of this p is enough for an interval: one of p = 1 has no end.
-    widened = np.maximum(errors, np.abs(gaps) / stats.t.isf(np.minimum(least, 0.5) / 2, units - 1))
-    wider = np.where(is_same, 1.0, widened / np.maximum(errors, SAME))
-    error = error * np.array(
-        [max(w for w, pair in zip(wider, pairs, strict=True) if k in pair) for k in range(len(error))]
-    )
-    p, errors = np.maximum(p, least), np.where(is_same, errors, widened)
+    widened = np.maximum(errors, np.abs(gaps) / stats.t.isf(np.minimum(exact, 0.5) / 2, units - 1))
+    p, widened = np.maximum(p, exact), np.where(is_same, errors, widened)
+    # A strength is a mean of differences, so it is at most as much less certain as they are on average.
+    for (i, j), more in zip(pairs, (widened - errors) / len(error), strict=True):
+        error[[i, j]] += more
+    # Ballots that all tie exclude no strength, because ties alone have no direction.
+    error, errors = (np.where(one < SAME, np.nan, one) for one in (error, widened))
     adjusted = holm(p)
     duels = tuple(
         Duel(*pair, float(gap), float(gap - reach * error), float(gap + reach * error), float(one), float(two))

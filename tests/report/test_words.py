@@ -95,6 +95,10 @@ def test_an_interval_shows_its_width_or_is_left_out() -> None:
             "The input tokens per agent of a are at most 0.7 times those of b.",
         ),
         ("accuracy(a) > 0.8 on math", "The accuracy of a is above 80 %, on math."),
+        (
+            "accuracy_over_orders(a) > 0.5",
+            "The accuracy over both orders of a is above 50 %.",
+        ),
         ("accuracy(a[rounds]) increasing", "The accuracy of a rises along rounds."),
         ("calls(a[rounds]) decreasing", "The calls per question of a fall along rounds."),
         ("best keep of a is mean", "Of all values of keep, mean gives a the highest accuracy."),

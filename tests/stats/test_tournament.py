@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -172,3 +172,23 @@ def test_orders_are_seldom_false_where_nearly_all_ballots_tie(methods: int, ques
         assert found is not None
         false += any(duel.adjusted <= 0.05 for duel in found.duels)
     assert false <= 18  # 9 %, as above
+
+
+def test_ballots_that_all_tie_say_nothing_about_strengths() -> None:
+    """An interval of width 0 would say that the methods are equal for sure."""
+    found = rank_methods(ballots([(i, j, TIE, k) for k in range(20) for i, j in combinations(range(3), 2)]), 3)
+    assert found is not None
+    assert np.isnan([found.low, found.high]).all()
+    assert np.isnan([(duel.low, duel.high) for duel in found.duels]).all()
+    assert [duel.p for duel in found.duels] == [1, 1, 1]
+    assert found.groups == ("a", "a", "a")
+
+
+def test_p_is_at_least_that_of_exchanging_two_methods_on_each_question() -> None:
+    """Counted over all 2^5 signs: wins minus losses of 2, 1, 1, 1 and -1 sum to 4."""
+    rows = [(0, 1, WIN, 0), (0, 1, WIN, 0), *((0, 1, WIN, k) for k in (1, 2, 3)), (0, 1, LOSS, 4)]
+    rows += [(0, 1, TIE, k) for k in range(5, 400)]
+    found = rank_methods(ballots(rows), 2)
+    assert found is not None
+    sums = [2 * a + b + c + d + e for a, b, c, d, e in product((-1, 1), repeat=5)]
+    assert found.duels[0].p == pytest.approx(sum(abs(one) >= 4 for one in sums) / 32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -217,7 +218,7 @@ def _comparison(claim: Comparison, noun: str, kind: Kind, verb: str) -> str:
 
 
 def _is_plural(noun: str) -> bool:
-    word = noun.split(" per ")[0].split(" of ")[0]
+    word = re.split(" (?:per|of|over) ", noun)[0]
     return word.endswith("s") and not word.endswith(("ss", "us"))  # correctness, consensus
 
 
