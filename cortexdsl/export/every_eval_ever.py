@@ -17,7 +17,7 @@ from cortexdsl import __version__
 from cortexdsl.checksums import write_lines
 from cortexdsl.errors import DataError
 from cortexdsl.export.source import ExportSource, prompts, spoken
-from cortexdsl.logs.others import OWN_MODELS
+from cortexdsl.logs.formats import OWN_MODELS
 from cortexdsl.plan.record import CellRecord
 from cortexdsl.records import Record
 from cortexdsl.records.rows import well_formed

@@ -101,8 +101,3 @@ def score_of(value: Any, place: str) -> float | None:
 def facts_of(values: Mapping[str, Any] | None) -> dict[str, str]:
     """Return those facts of a question that are single words or numbers: what samples can be grouped by."""
     return {str(name): str(value) for name, value in (values or {}).items() if isinstance(value, str | int | float)}
-
-
-def costs_of(**numbers: Any) -> dict[str, float]:
-    """Return the costs that are known."""
-    return {name: float(value) for name, value in numbers.items() if isinstance(value, int | float)}

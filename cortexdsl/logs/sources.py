@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import DataError
-from cortexdsl.logs import harness, inspect_ai, others
+from cortexdsl.logs.formats import FORMATS, INSPECT, PROMPTFOO, Format
 from cortexdsl.logs.samples import Log
 from cortexdsl.records.inspect_logs import is_archive, is_json_log
+from cortexdsl.typed_json import parse_json
 
 _MOST_BYTES = 4 << 30
 """Of a file of JSON, which is read whole."""
@@ -81,40 +81,53 @@ def _read(path: Path) -> Iterator[Log]:
     if zipfile.is_zipfile(path):
         if not is_archive(path):
             raise DataError(f"{path}: this archive does not hold a log of Inspect\n    known are logs of {KNOWN}")
-        yield from inspect_ai.read(path)
+        yield from INSPECT.read(path, ())
         return
     with path.open("rb") as stream:
         first = stream.read(1)
     if first not in (b"{", b"["):
         what = "it begins like a pickle, which is not opened" if first == b"\x80" else "it is no JSON"
         raise DataError(f"{path}: {what}\n    known are logs of {KNOWN}, and tables of scores (CSV)")
-    reader = _lines_reader(path) or _whole_reader(path)
     try:
-        yield from reader()
+        form, rows = _recognised(path)
+        yield from form.read(path, rows)
     except (KeyError, TypeError, AttributeError) as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(f"{path}: it does not have the form of its tool: {what}\n    is it whole?") from None
 
 
-def _lines_reader(path: Path) -> Callable[[], Iterator[Log]] | None:
-    """Return what reads a file of JSON lines, by its first line; None if it is no such file."""
+def _recognised(path: Path) -> tuple[Format, Iterable[dict[str, Any]]]:
+    """Return the format of a file and its rows: its lines, or what it is as one value of JSON."""
     with path.open(encoding="utf-8", errors="replace") as stream:
-        line = stream.readline(16 << 20)
+        line = parse_json(stream.readline(16 << 20))
+    if (form := _format_of(line)) is not None:
+        return form, _rows(path)
+    if path.stat().st_size > _MOST_BYTES:
+        raise DataError(f"{path}: {path.stat().st_size >> 30} GiB of JSON is more than is read\n    split it by model")
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    keys = set(row) if isinstance(row, dict) else set()
-    if {"doc_id", "filtered_resps"} <= keys:
-        return lambda: harness.read(path, _rows(path))
-    if {"sample_id", "evaluation_id", "model_id"} <= keys:
-        return lambda: others.read_every_eval_ever(path, _rows(path))
-    if {"query", "gt"} <= keys and keys & {"response", "error"}:
-        return lambda: others.read_maslab(path, list(_rows(path)))
-    return None
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: this is no JSON: {error}\n    is the file cut?") from None
+    if is_json_log(found):
+        return INSPECT, ()
+    if isinstance(found, dict):
+        results = found.get("results")
+        if isinstance(results, dict) and isinstance(results.get("results"), list):
+            return PROMPTFOO, results["results"]
+        is_harness = {"results", "configs"} <= found.keys()
+        if is_harness or "evaluation_results" in found:
+            their = "samples_*.jsonl (lm_eval --log_samples writes them)" if is_harness else "*_samples.jsonl"
+            raise DataError(f"{path}: this file holds means alone\n    give the file of its samples, {their}")
+    elif isinstance(found, list) and found and (form := _format_of(found[0])) is not None:
+        return form, found
+    raise DataError(f"{path}: the log of no tool that is known here\n    known are logs of {KNOWN}")
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+def _format_of(row: Any) -> Format | None:
+    return next((form for form in FORMATS if isinstance(row, dict) and form.keys <= row.keys()), None)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as stream:
         for number, line in enumerate(stream, 1):
             if line.strip():
@@ -122,35 +135,3 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
                     yield json.loads(line)
                 except ValueError:
                     raise DataError(f"{path}:{number}: this line is no JSON\n    is the file cut?") from None
-
-
-def _whole_reader(path: Path) -> Callable[[], Iterator[Log]]:
-    """Return what reads a file that is one value of JSON."""
-    if path.stat().st_size > _MOST_BYTES:
-        raise DataError(f"{path}: {path.stat().st_size >> 30} GiB of JSON is more than is read\n    split it by model")
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: this is no JSON: {error}\n    is the file cut?") from None
-    if isinstance(found, dict):
-        if is_json_log(found):
-            return lambda: inspect_ai.read(path)
-        if isinstance(found.get("results"), dict) and isinstance(found["results"].get("results"), list):
-            return lambda: others.read_promptfoo(path, found)
-        if "evaluation_results" in found:
-            raise DataError(
-                f"{path}: this record of Every Eval Ever holds means alone\n"
-                "    give the file of its samples, *_samples.jsonl"
-            )
-        if {"results", "configs"} <= set(found):
-            raise DataError(
-                f"{path}: these results hold means alone\n"
-                "    give the file of their samples, samples_*.jsonl (lm_eval --log_samples writes them)"
-            )
-    row = next(islice(found, 1), None) if isinstance(found, list) else None
-    keys = set(row) if isinstance(row, dict) else set()
-    if {"instance_id", "stats"} <= keys:
-        return lambda: others.read_helm(path, found)
-    if {"exampleId", "finalAnswer"} <= keys:
-        return lambda: others.read_mallm(path, found)
-    raise DataError(f"{path}: the log of no tool that is known here\n    known are logs of {KNOWN}")

@@ -96,7 +96,7 @@ def test_an_interval_shows_its_width_or_is_left_out() -> None:
         ),
         ("accuracy(a) > 0.8 on math", "The accuracy of a is above 80 %, on math."),
         (
-            "accuracy_over_orders(a) > 0.5",
+            "pair_accuracy(a) > 0.5",
             "The accuracy over both orders of a is above 50 %.",
         ),
         ("accuracy(a[rounds]) increasing", "The accuracy of a rises along rounds."),
