@@ -20,11 +20,9 @@ from numpy.random import Generator
 from scenarios.made import answers, table
 from statsmodels.stats.proportion import proportion_confint
 
-from cortexdsl.stats.sequential.sequential import stopping_point
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.stats.races import race
+from tests.stats.races import race, stopping_point
 
 CELLS, QUESTIONS, BATCH = 24, 300, 50
 CLAIM = "score(c0) > score(every other)"

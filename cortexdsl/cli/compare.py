@@ -44,7 +44,6 @@ from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
 from cortexdsl.stats.inference.groups import changed_questions, equal_groups
 from cortexdsl.stats.planning.planning import further_needed
-from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
 from cortexdsl.stats.tables.rows import BoundRow, ClaimRow, ComparisonRow
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of
 from cortexdsl.stats.verdicts import evaluate_claims
@@ -75,8 +74,6 @@ def add_arguments(parser: VerbParser) -> None:
     parser.add("--claim", "also test a claim; repeatable", metavar="TEXT", **REPEATABLE)
     line = "the largest value that a column can have, such as tokens=16000, also if the sample has none; repeatable"
     parser.add("--most", line, metavar="COLUMN=NUMBER", **REPEATABLE)
-    line = "also print after how many questions each --claim was decided, with a test after every BATCH questions"
-    parser.add("--stopping", line, type=int, metavar="BATCH")
     parser.add("--seed", "the seed of Monte Carlo tests and bootstraps (default: 0)", type=int, default=0)
     parser.add("--draws", f"the number of permutations and resamples (default: {DRAWS})", type=int, default=DRAWS)
     parser.add("--out", "write the comparisons to this CSV file", type=Path)
@@ -174,9 +171,6 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     last = how if args.how else [f"{SEVERAL if len(compared) > 1 else ''}How this was tested: --how."]
     for sentence in (*changed, *words.findings, *words.pairing, *words.directions, *last):
         _print_wrapped(sentence)
-    if args.stopping is not None:
-        early = stopping_point(table, claims, batch=args.stopping, fewest=args.stopping, correction=args.correction)
-        _print_stopping(early)
     return 0
 
 
@@ -288,17 +282,3 @@ def _write_report(args: argparse.Namespace, data: ReportData, words: ComparisonW
         "Permutations and resamples": counted(args.draws, "draw"),
     }
     write_text(args.report, comparison_page(data, words, settings, has_logs=has_logs), durable=False)
-
-
-def _print_stopping(stopping: Stopping) -> None:
-    decided = int(stopping.looks["decided"].iloc[-1])
-    questions, planned = stopping.questions, stopping.planned
-    each = "; ".join(f"{count} of {planned[name]} on {name}" for name, count in questions.items())
-    print(
-        f"stopping early: {decided} of {counted(len(stopping.verdicts), 'claim is', 'claims are')} decided after "
-        f"{sum(questions.values())} of {counted(sum(planned.values()), 'question')} ({each}), "
-        f"{stopping.saved:.0%} of calls saved; verdicts that hold at any time:"
-    )
-    print(stopping.verdicts[["claim", "verdict", "estimate", "p_adjusted", "test"]].to_string(index=False))
-    for claim, note in zip(stopping.verdicts["claim"], stopping.verdicts["note"], strict=True):
-        _print_wrapped(f"{claim}: {note}" if note else "", 2)

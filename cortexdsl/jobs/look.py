@@ -90,11 +90,10 @@ def anytime_verdicts(
     planned: Mapping[str, int],
     alpha: float,
     correction: str,
-    looks: Sequence[int] = (),
 ) -> pd.DataFrame:
     """Test claims validly at any look: declared ones are adjusted among themselves, exploratory ones among all."""
     withdrawn = withdrawn_claims(claims, declared)
-    how: dict[str, Any] = {"alpha": alpha, "correction": correction, "looks": looks}
+    how: dict[str, Any] = {"alpha": alpha, "correction": correction}
 
     def judge(these: Sequence[str]) -> pd.DataFrame:
         return evaluate_anytime(scores, these, arms, planned=planned, withdrawn=withdrawn, **how)

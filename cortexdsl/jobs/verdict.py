@@ -36,7 +36,6 @@ from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table
 from cortexdsl.stats.inference.families import compare_families, missing_bounds
 from cortexdsl.stats.planning.planning import questions_needed
-from cortexdsl.stats.sequential.sequential import look_ends
 from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table
 from cortexdsl.stats.verdicts import evaluate_claims
@@ -179,9 +178,8 @@ def _write_claims(plan: PlanRecord, scores: ScoreTable) -> None:
         scores = with_answers(scores, answers)
     if stopping:
         planned = {dataset: len(ids) for dataset, ids in plan.questions.items()}
-        looks = look_ends(max(planned.values()), stopping.batch, stopping.fewest)
         rule: dict[str, Any] = {"planned": planned, "alpha": stopping.alpha, "correction": correction}
-        verdicts = anytime_verdicts(scores, claims, arms, declared=declared, looks=looks, **rule)
+        verdicts = anytime_verdicts(scores, claims, arms, declared=declared, **rule)
     else:
         how: dict[str, Any] = {"alpha": alpha, "correction": correction, "finished": True}
         verdicts = evaluate_claims(scores, claims, plan.seed, arms, declared=declared, **how)

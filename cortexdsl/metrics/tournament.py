@@ -155,6 +155,6 @@ def _duels(dataset: str, judge: str, names: Sequence[str], ballots: Ballots, ran
         own = ballots.where((ballots.first == duel.first) & (ballots.second == duel.second))
         counts = [int((own.outcome == one).sum()) for one in (WIN, TIE, LOSS, UNREAD)]
         cells = names[duel.first], names[duel.second]
-        sizes = duel.difference, _known(duel.low), _known(duel.high), duel.p, duel.adjusted
-        rows.append(DuelRow(dataset, judge, *cells, *sizes, *counts))
+        ends = _known(duel.low), _known(duel.high)
+        rows.append(DuelRow(dataset, judge, *cells, duel.difference, *ends, duel.p, duel.adjusted, *counts))
     return rows

@@ -56,8 +56,6 @@ class Finding:
         The estimate equals its null value, so that it favours neither side.
     unseen : Unseen
         Whether large values that no question showed would reverse the finding; it then decides nothing.
-    corrected : float
-        The estimate, corrected for looks that could have stopped the experiment; NaN without `stopping`.
     parts : int
         For a claim that several things hold and that seems false: the number of tests that share the error of saying
         so. `p` is the smallest of theirs times this number.
@@ -74,7 +72,6 @@ class Finding:
     null: str = ""
     even: bool = False
     unseen: Unseen = NOTHING_UNSEEN
-    corrected: float = float("nan")
     parts: int = 1
 
 

@@ -188,7 +188,7 @@ def row_of(
     if verdict == "undecided" and not np.isnan(finding.p):
         leans = phrases.leaning(supports=finding.supports, even=finding.even)
     texts = (verdict, finding.test, exploratory, finding.note, finding.null, leans)
-    return (claim.text, *numbers, *texts, finding.corrected, *together)
+    return (claim.text, *numbers, *texts, *together)
 
 
 def evaluate_claim(design: Design, setting: ClaimSetting) -> Finding:

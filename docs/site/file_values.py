@@ -233,8 +233,6 @@ COLUMNS: Mapping[str, str] = {
     "ledger": "seal of the entry of the ledger with these verdicts",
     "questions_needed": "for an undecided claim: how many questions would decide an effect of the estimated size with "
     "80 % power; empty if unknown. Not there with `stopping`",
-    "corrected": "the estimate, [corrected for early stopping](../early-stopping.md#stopping-early); empty without "
-    "`stopping`",
     "exploratory": "true if the claim or comparison, in its present form, was not declared before the first call",
     "ci_low_simultaneous": "lower end of an interval that holds for all comparisons of the family at once",
     "ci_high_simultaneous": "its upper end",

@@ -11,7 +11,6 @@ import pytest
 from cortexdsl.claims.cells import cells_of
 from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from cortexdsl.stats.sequential.evidence import (
     BETS,
@@ -21,10 +20,11 @@ from cortexdsl.stats.sequential.evidence import (
     mixture_above,
     ratio_interval,
 )
-from cortexdsl.stats.sequential.sequential import evaluate_anytime, stopping_point
+from cortexdsl.stats.sequential.sequential import evaluate_anytime
 from cortexdsl.stats.sequential.streams import stream_of
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.verdicts import evaluate_claims
+from tests.stats.races import stopping_point
 from tests.stats.tables import long_table
 
 
@@ -123,8 +123,7 @@ def test_a_large_difference_stops_early_and_saves_calls() -> None:
     asked = found.questions["data"]
     assert asked < 300
     assert found.saved == pytest.approx(1 - asked / 600)
-    assert found.looks["decided"].iloc[-1] == 2
-    assert (found.looks["decided"].iloc[:-1] < 2).all()
+    assert [decided == 2 for _, decided in found.looks] == [False] * (len(found.looks) - 1) + [True]
 
 
 def test_no_difference_runs_to_the_end() -> None:
@@ -242,8 +241,8 @@ def test_all_questions_of_unequal_datasets_are_counted() -> None:
     """60 and 600 questions of equal methods: undecided to the end, after 660; a look has a like share of both."""
     frame = pd.concat([_table(0.0, 60).assign(dataset="x"), _table(0.0, 600).assign(dataset="y")], ignore_index=True)
     found = stopping_point(frame, ["accuracy(a) > accuracy(b)"], batch=100, fewest=100)
-    assert (found.questions, found.planned) == ({"x": 60, "y": 600}, {"x": 60, "y": 600})
-    assert found.looks["questions"].tolist() == [110, 220, 330, 440, 550, 660]
+    assert found.questions == {"x": 60, "y": 600}
+    assert [questions for questions, _ in found.looks] == [110, 220, 330, 440, 550, 660]
     assert found.saved == 0
 
 
@@ -276,12 +275,3 @@ def test_what_cannot_be_stopped_on_is_refused() -> None:
         evaluate_anytime(frame, ["accuracy(a) > accuracy(b)"], correction="bh")
     with pytest.raises(InputError, match="without declared clusters"):
         evaluate_anytime(frame.assign(cluster=frame["question_id"].str[:2]), ["accuracy(a) > accuracy(b)"])
-    with pytest.raises(InputError, match="stopping needs a claim"):
-        stopping_point(frame, [])
-
-
-def test_stopping_on_the_command_line(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
-    path = f"{tmp_path}/s.csv"
-    _table(0.3).to_csv(path, index=False)
-    assert main(["compare", path, "--to", "b", "--claim", "score(a) > score(b)", "--stopping", "100"]) == 0
-    assert "stopping early: 1 of 1 claim is decided after" in capsys.readouterr().out

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
@@ -10,8 +13,11 @@ from cortexdsl.core import Floats
 from cortexdsl.stats.inference.unseen import unseen_share
 from cortexdsl.stats.planning.power import Truth
 from cortexdsl.stats.sequential.evidence import betting_above, mixture_above
-from cortexdsl.stats.sequential.sequential import stopping_point
 from scenarios.made import Marks, Scenario, answers, chances, mcnemar_p, simulated_differences, table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from tests.stats.races import stopping_point
 
 
 def peeking(random: Generator) -> Marks:

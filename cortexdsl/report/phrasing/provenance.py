@@ -189,7 +189,7 @@ def _pairs(plan: PlanRecord) -> str:
 
 
 def has_right_answers(plan: PlanRecord) -> bool:
-    """Return whether any dataset has them, as far as the plan says."""
+    """Return whether any dataset has right answers; a plan without datasets may have them."""
     return not plan.datasets or any(one.kind != "open" for one in plan.datasets.values())
 
 

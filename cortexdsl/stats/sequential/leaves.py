@@ -17,10 +17,9 @@ from cortexdsl.claims.values import EVERY, NONE
 from cortexdsl.core import Floats
 from cortexdsl.errors import InputError
 from cortexdsl.stats.findings import Finding, all_of, conclusion_of, null_of, side_of, value_of
-from cortexdsl.stats.inference.phrases import joined
 from cortexdsl.stats.inference.unseen import Unseen, moved_by
 from cortexdsl.stats.sequential.evidence import Mean, anytime_p, ratio_interval
-from cortexdsl.stats.sequential.streams import LookSchedule, Stream, stream_of
+from cortexdsl.stats.sequential.streams import Stream, stream_of
 from cortexdsl.stats.tables.score_table import ScoreTable
 
 LEVEL_EQUIVALENCE = 0.90
@@ -66,10 +65,9 @@ def finding_of(
     table: ScoreTable,
     planned: Mapping[str, int],
     alpha: float | None = None,
-    course: LookSchedule | None = None,
 ) -> Finding:
     """Return the finding on one leaf so far; without `alpha` it has no interval."""
-    finding = _finding(leaf.design, table, leaf.datasets, planned, alpha, course)
+    finding = _finding(leaf.design, table, leaf.datasets, planned, alpha)
     finding = replace(finding, null=null_of(leaf.design))
     return replace(finding, supports=not finding.supports) if leaf.denied else finding
 
@@ -88,7 +86,6 @@ def _finding(
     datasets: Sequence[str],
     planned: Mapping[str, int],
     alpha: float | None,
-    course: LookSchedule | None,
 ) -> Finding:
     stream = stream_of(table, design, datasets, planned)
     if stream.gap:
@@ -104,26 +101,7 @@ def _finding(
     else:
         each = [_one(mean, design, note, alpha) for mean, note in zip(means, design.notes, strict=True)]
     each = [replace(finding, unseen=_unseen(stream, design, i)) for i, finding in enumerate(each)]
-    if course is not None and design.margin is None:
-        each = [
-            _corrected(finding, mean, design, stream, course.of(datasets, mean))
-            for finding, mean in zip(each, means, strict=True)
-        ]
     return all_of(each)
-
-
-def _corrected(finding: Finding, mean: Mean, design: Design, stream: Stream, course: LookSchedule) -> Finding:
-    """Return a finding with its estimate corrected for the looks; a ratio by the mean of `top - null * bottom`.
-
-    A ratio of means r is null + mean(top - null * bottom) / mean(bottom). One look needs no correction.
-    """
-    if len(course.looks) < 2 or np.isnan(finding.estimate):
-        return replace(finding, corrected=finding.estimate)
-    estimate = course.estimate(mean, 0.0 if design.ratio else design.null)
-    if design.ratio:
-        estimate = design.null + estimate / float(stream.values[1].mean())
-    note = f"corrected for {len(course.looks)} looks, each a chance to end the run: {estimate:.4g}"
-    return replace(finding, corrected=estimate, note=joined(finding.note, note))
 
 
 def _unseen(stream: Stream, design: Design, row: int) -> Unseen:

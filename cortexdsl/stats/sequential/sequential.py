@@ -16,9 +16,8 @@ that both were asked; and whatever Bonferroni's share has decided, Holm's correc
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from cortexdsl.claims.cells import CellNames, cells_of
@@ -26,40 +25,15 @@ from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.meaning import why_not_early
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
-from cortexdsl.core import proportional_questions
 from cortexdsl.errors import InputError
 from cortexdsl.stats.findings import Finding, all_of
 from cortexdsl.stats.inference.families import adjust
 from cortexdsl.stats.inference.phrases import ONE_FAILS
 from cortexdsl.stats.inference.phrases import withdrawn as withdrawn_note
 from cortexdsl.stats.sequential.leaves import finding_of, leaves_of
-from cortexdsl.stats.sequential.streams import LookSchedule, table_at_look
 from cortexdsl.stats.tables.rows import ClaimRow, columns_of_tests
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
 from cortexdsl.stats.verdicts import row_of, verdict_of
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Stopping:
-    """The result of early stopping.
-
-    Attributes
-    ----------
-    questions, planned : mapping of dataset to int
-        Questions at the stop (the first look at which every claim is decided, else the last), and all questions.
-    verdicts : DataFrame
-        Those of that look, in the columns of hypotheses.csv; p-values are valid however often one looked.
-    looks : DataFrame
-        `questions` (of all datasets) and the number of claims `decided`, a row per look.
-    saved : float
-        The share of calls (of questions, if the table has no calls) that was saved.
-    """
-
-    questions: Mapping[str, int]
-    planned: Mapping[str, int]
-    verdicts: pd.DataFrame
-    looks: pd.DataFrame
-    saved: float
 
 
 def evaluate_anytime(
@@ -71,7 +45,6 @@ def evaluate_anytime(
     alpha: float = 0.05,
     correction: str = "holm",
     withdrawn: int = 0,
-    looks: Sequence[int] = (),
 ) -> pd.DataFrame:
     """Return the verdicts on claims so far, valid however often one looks.
 
@@ -83,9 +56,6 @@ def evaluate_anytime(
         `holm` (the default) or `none`; false discovery rates are not valid at any time.
     withdrawn : int
         The number of claims declared before the run and no longer made; the correction counts them.
-    looks : sequence of int
-        The numbers of questions of the largest dataset at which one looked (`look_ends`); later ones do not count. If
-        given, the estimates of differences, ratios and means are corrected for the looks.
 
     Returns
     -------
@@ -94,9 +64,7 @@ def evaluate_anytime(
     """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
     sizes, designs = planned or sizes_of(table), _designs(claims, arms or cells_of(table.cells), correction)
-    shared = alpha if correction == "none" else alpha / (len(designs) + withdrawn)
-    course = LookSchedule(tuple(looks), sizes, shared) if looks else None
-    findings = [_examine(design, table, sizes, alpha, course) for design in designs]
+    findings = [_examine(design, table, sizes, alpha) for design in designs]
     p = adjust([one.p for one in findings], correction, withdrawn)
     absent = withdrawn_note(withdrawn, correction)
     unseen = [one.unseen.note if q <= alpha else "" for one, q in zip(findings, p, strict=True)]
@@ -108,63 +76,9 @@ def evaluate_anytime(
     return pd.DataFrame(rows, columns=columns_of_tests(ClaimRow))
 
 
-def stopping_point(
-    scores: pd.DataFrame | ScoreTable,
-    claims: Sequence[str | Claim],
-    arms: Sequence[CellNames] = (),
-    *,
-    batch: int = 50,
-    fewest: int = 50,
-    alpha: float = 0.05,
-    correction: str = "holm",
-) -> Stopping:
-    """Look after every batch of a finished experiment, and stop when every claim is decided.
-
-    Parameters
-    ----------
-    scores : DataFrame or ScoreTable
-        All rows of the experiment.
-    batch, fewest : int
-        Questions of the largest dataset between two looks, and before the first; the same fraction of others.
-    """
-    if not claims:
-        raise InputError("stopping needs a claim")
-    table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    planned, designs = sizes_of(table), _designs(claims, arms or cells_of(table.cells), correction)
-    total = max(planned.values())
-    looks = []
-    for end in look_ends(total, batch, fewest):
-        asked = {name: proportional_questions(end, size, total) for name, size in planned.items()}
-        so_far = table_at_look(table, dict.fromkeys(table.cells, end), planned)
-        findings = [_examine(design, so_far, planned) for design in designs]
-        adjusted = adjust([one.p for one in findings], correction)
-        decided = sum(verdict_of(one, p, alpha) != "undecided" for one, p in zip(findings, adjusted, strict=True))
-        looks.append((sum(asked.values()), decided))
-        if decided == len(designs):
-            break
-    ends = look_ends(total, batch, fewest)[: len(looks)]
-    verdicts = evaluate_anytime(so_far, claims, arms, planned=planned, alpha=alpha, correction=correction, looks=ends)
-    shown = pd.DataFrame(looks, columns=["questions", "decided"])
-    return Stopping(asked, planned, verdicts, shown, _saved(table, so_far))
-
-
-def look_ends(total: int, batch: int, fewest: int) -> list[int]:
-    """Return the numbers of questions at which one looks: the first `fewest`, each `batch` more, and all."""
-    if batch < 1 or fewest < 1:
-        raise InputError("looks need a batch of at least 1 and at least 1 question before the first one")
-    return [*range(min(fewest, total), total, batch), total]
-
-
 def sizes_of(table: ScoreTable) -> dict[str, int]:
     """Return the number of questions of each dataset."""
     return {name: len(ids) for name, ids in zip(table.datasets, table.questions, strict=True)}
-
-
-def _saved(table: ScoreTable, so_far: ScoreTable) -> float:
-    if "calls" not in table.frame:
-        return 1 - len(so_far.frame) / len(table.frame)
-    whole = float(np.nansum(table.column("calls")))
-    return 1 - float(np.nansum(so_far.column("calls"))) / whole if whole > 0 else 0.0
 
 
 def _designs(claims: Sequence[str | Claim], arms: Sequence[CellNames], correction: str) -> list[Design]:
@@ -183,10 +97,9 @@ def _examine(
     table: ScoreTable,
     planned: Mapping[str, int],
     alpha: float | None = None,
-    course: LookSchedule | None = None,
 ) -> Finding:
     """Return the finding on a claim so far; without `alpha` it has no interval."""
-    findings = [finding_of(leaf, table, planned, alpha, course) for leaf in leaves_of(design, table)]
+    findings = [finding_of(leaf, table, planned, alpha) for leaf in leaves_of(design, table)]
     shown = all_of(findings)
     return shown if len(findings) == 1 else replace(shown, null=f"{ONE_FAILS}{shown.null}")
 

@@ -78,7 +78,6 @@ class ClaimRow:
     note: str = ""
     null: str = ""
     leans: str = ""
-    corrected: float | None = None
     ci_low_simultaneous: float | None = None
     ci_high_simultaneous: float | None = None
     declared: str = LATER(default="")
