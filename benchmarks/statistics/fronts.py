@@ -1,8 +1,7 @@
-"""Claims about the Pareto front and the front by bootstrap samples: how often are they wrong, and what do they find?
+"""Claims about the Pareto front: how often are they wrong, and what do they find?
 
 Each row simulates experiments with one cell `a` and rivals, all on the same questions: an accuracy of 0 or 1, and a
-cost that is lognormal (sigma 0.5) with a factor of the question. Claims are tested at 5 % without correction; a cell is
-called `sure` if it is on the front in 95 % of 500 bootstrap samples of questions.
+cost that is lognormal (sigma 0.5) with a factor of the question. Claims are tested at 5 % without correction.
 
     python benchmarks/statistics/fronts.py [--runs 1000] [--only TEXT] [--questions 100 ...]
 """
@@ -18,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from cortexdsl.claims.cells import cells_of
-from cortexdsl.stats.inference.budgets import SURE, front_table
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
 from cortexdsl.stats.verdicts import evaluate_claims
 
@@ -36,28 +34,25 @@ class Case:
     rivals : tuple of (accuracy, cost)
     wrong : str
         The verdict that would be wrong; empty if the row is about power.
-    is_sure_wrong : bool
-        Whether `a` is in truth not on the front, so that calling it sure is wrong.
     """
 
     name: str
     rivals: tuple[tuple[float, float], ...]
     wrong: str = ""
-    is_sure_wrong: bool = False
 
 
 CASES = (
-    Case("one rival as good on both: on the bound", ((0.6, 1.0),), "supported", True),
-    Case("one rival as good, and cheaper", ((0.6, 0.7),), "supported", True),
-    Case("one better rival that costs as much", ((0.8, 1.0),), "supported", True),
-    Case("three rivals as good on both", ((0.6, 1.0),) * 3, "supported", True),
+    Case("one rival as good on both: on the bound", ((0.6, 1.0),), "supported"),
+    Case("one rival as good, and cheaper", ((0.6, 0.7),), "supported"),
+    Case("one better rival that costs as much", ((0.8, 1.0),), "supported"),
+    Case("three rivals as good on both", ((0.6, 1.0),) * 3, "supported"),
     Case("one rival as good, and cheaper by far: on the bound", ((0.6, 0.3),), "contradicted"),
     Case("three rivals as good, and cheaper by far", ((0.6, 0.3),) * 3, "contradicted"),
     Case("one better rival that costs as much: on the bound", ((0.9, 1.0),), "contradicted"),
     Case("power: a rival 20 points worse, and cheaper", ((0.4, 0.3),)),
     Case("power: a rival as good, at a 30 % higher price", ((0.6, 1.3),)),
     Case("power: three rivals, each 20 points worse and cheaper", ((0.4, 0.3),) * 3),
-    Case("power: a rival 20 points better, and 30 % cheaper", ((0.8, 0.7),), is_sure_wrong=True),
+    Case("power: a rival 20 points better, and 30 % cheaper", ((0.8, 0.7),)),
 )
 
 
@@ -83,15 +78,12 @@ NORMAL = {0.4: -0.2533471, 0.6: 0.2533471, 0.8: 0.8416212, 0.9: 1.2815516}
 def row(case: Case, questions: int, runs: int) -> Iterator[str]:
     """Yield one line of the table."""
     verdicts = {"supported": 0, "contradicted": 0}
-    sure = 0
     for run in range(runs):
         table = experiment(case, questions, run)
         found = evaluate_claims(table, [CLAIM], 1, cells_of(table.cells), correction="none", draws=DRAWS)
         verdict = found["verdict"][0]
         if verdict in verdicts:
             verdicts[verdict] += 1
-        shares = front_table(table, "accuracy", ["total_tokens"], 1, draws=500).set_index("cell")["share"]
-        sure += bool(shares["a"] >= SURE)
 
     def shown(count: int, *, is_wrong: bool) -> str:
         share = count / runs
@@ -100,8 +92,7 @@ def row(case: Case, questions: int, runs: int) -> Iterator[str]:
 
     yield (
         f"| {case.name} | {questions} | {runs} | {shown(verdicts['supported'], is_wrong=case.wrong == 'supported')}"
-        f" | {shown(verdicts['contradicted'], is_wrong=case.wrong == 'contradicted')}"
-        f" | {shown(sure, is_wrong=case.is_sure_wrong)} |"
+        f" | {shown(verdicts['contradicted'], is_wrong=case.wrong == 'contradicted')} |"
     )
 
 
@@ -112,8 +103,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases whose name contains this text")
     parser.add_argument("--questions", type=int, nargs="+", default=[100])
     args = parser.parse_args()
-    print("| case | questions | N | supported | contradicted | sure to be on the front |")
-    print("|---|---|---|---|---|---|")
+    print("| case | questions | N | supported | contradicted |")
+    print("|---|---|---|---|---|")
     for case in CASES:
         if args.only in case.name:
             for questions in args.questions:

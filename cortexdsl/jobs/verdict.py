@@ -2,7 +2,7 @@
 
 Reads plan.json, the parts of the tables that each cell has, and, if a claim needs them, the answers. Writes the tables
 of all cells, metrics.csv, comparisons.csv, bounds.csv,
-hypotheses.csv, fronts.csv and, of matched cells, matches.csv, and adds verdicts to the ledger.
+hypotheses.csv and, of matched cells, matches.csv, and adds verdicts to the ledger.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from cortexdsl.claims.cells import CellNames
@@ -22,7 +21,6 @@ from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import one_line
-from cortexdsl.core.metrics import BUDGETS, COSTS
 from cortexdsl.jobs.look import anytime_verdicts
 from cortexdsl.jobs.score import join
 from cortexdsl.metrics.estimates import metrics_table
@@ -33,7 +31,7 @@ from cortexdsl.plan.persistence.journal import Journal, read_journal
 from cortexdsl.plan.persistence.recording import record_damage, record_files, record_verdicts, seal_manifest
 from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.plan.record import PlanRecord, read_plan
-from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table
+from cortexdsl.stats.inference.budgets import MatchedPair, match_table
 from cortexdsl.stats.inference.families import compare_families, missing_bounds
 from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.tables.answers import answers_for, with_answers
@@ -133,27 +131,20 @@ def write_verdict(layout: Layout) -> None:
     _write_comparisons(plan, scores)
     _write_claims(plan, scores)
     tables = (layout.metrics, layout.comparisons, layout.bounds, layout.hypotheses)
-    record_files(layout, (*joined, *tables, *_write_budgets(plan, scores)))
+    record_files(layout, (*joined, *tables, *_write_matches(plan, scores)))
     seal_manifest(layout)
 
 
-def _write_budgets(plan: PlanRecord, scores: ScoreTable) -> list[str]:
-    """Write the fronts of accuracy and budgets, and how matched budgets were met; return the tables.
+def _write_matches(plan: PlanRecord, scores: ScoreTable) -> list[str]:
+    """Write how matched budgets were met; return the tables.
 
-    Results of earlier versions lack them, so no rule names them as its output: a finished experiment stays finished.
+    Only some experiments have one, so no rule names it as its output.
     """
-    layout = plan.layout
-    claimed = [metric for claim in plan.hypotheses for metric in parse_claim(claim).metrics]
     pairs = [MatchedPair(cell.name, cell.match.metric, cell.match.cell) for cell in plan.cells if cell.match]
-    named = {*plan.metrics, *claimed, *(pair.metric for pair in pairs)}
-    first = next((name for name in COSTS if name in scores.metrics and not np.isnan(scores.column(name)).all()), None)
-    budgets = dict.fromkeys([*([first] if first else []), *(name for name in BUDGETS if name in named)])
-    written = [layout.fronts]
-    front_table(scores, "accuracy", list(budgets), plan.seed).to_csv(layout.fronts, index=False)
-    if pairs:
-        match_table(scores, pairs, plan.seed).to_csv(layout.matches, index=False)
-        written.append(layout.matches)
-    return written
+    if not pairs:
+        return []
+    match_table(scores, pairs, plan.seed).to_csv(plan.layout.matches, index=False)
+    return [plan.layout.matches]
 
 
 def _write_comparisons(plan: PlanRecord, scores: ScoreTable) -> None:

@@ -212,8 +212,6 @@ class Layout:
     """Comparisons of cells, by family."""
     bounds = _File("bounds.csv")
     """Bounds on the effect of missing and unreadable answers on comparisons."""
-    fronts = _File("fronts.csv")
-    """Which cells are on the Pareto front of accuracy and each budget."""
     matches = _File("matches.csv")
     """What matched cells spent of their budgets; only with matched cells."""
     hypotheses = _File("hypotheses.csv")

@@ -20,7 +20,7 @@ from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.records.tallies import JobTally, Tallies
 from cortexdsl.report.csv_rows import read_frame
-from cortexdsl.stats.tables.rows import BoundRow, ClaimRow, ComparisonRow, FrontRow, MatchRow
+from cortexdsl.stats.tables.rows import BoundRow, ClaimRow, ComparisonRow, MatchRow
 from cortexdsl.stats.tables.score_table import absent_replicates
 
 ALPHA = 0.05
@@ -100,7 +100,6 @@ class ReportData:
     agents: tuple[AgentRow, ...] = ()
     bins: tuple[BinRow, ...] = ()
     look: Mapping[str, Any] | None = None
-    fronts: tuple[FrontRow, ...] = ()
     matches: tuple[MatchRow, ...] = ()
     scores: tuple[ScoreRow, ...] = ()
     tallies: tuple[JobTally, ...] = ()
@@ -157,7 +156,7 @@ def read_data(folder: Path) -> ReportData:
     ----------
     folder : Path
         `results/<experiment>`. plan.json and metrics.csv are required; comparisons.csv, hypotheses.csv, rounds.csv,
-        scores.csv, agents.csv, reliability.csv, fronts.csv and matches.csv may be absent.
+        scores.csv, agents.csv, reliability.csv and matches.csv may be absent.
 
     Raises
     ------
@@ -189,7 +188,6 @@ def read_data(folder: Path) -> ReportData:
             if not isnan(row.mean_confidence + row.accuracy)
         ),
         look=last_look(Layout(str(folder))) if plan.stopping else None,
-        fronts=read_frame(folder / "fronts.csv", FrontRow),
         matches=read_frame(folder / "matches.csv", MatchRow),
         scores=scores,
         tallies=tuple(Tallies(Path(layout.spent)).read()),

@@ -24,7 +24,6 @@ TABLES: Mapping[str, tuple[str, type]] = {
     "hypotheses.csv": ("The claims of the spec with their verdicts.", tests.ClaimRow),
     "comparisons.csv": ("Cells against their references; `difference` is cell minus reference.", tests.ComparisonRow),
     "bounds.csv": ("Whether missing and unreadable answers could change a comparison.", tests.BoundRow),
-    "fronts.csv": ("Accuracy and budget of cells, and the share of resamples with them on the front.", tests.FrontRow),
     "matches.csv": ("What matched cells spent, as a share of their budgets.", tests.MatchRow),
     "metrics.csv": ("Metrics of cells. The dataset `all` is the mean over datasets.", rows.MetricRow),
     "rounds.csv": ("Accuracy, consensus and listening after each round.", rows.RoundRow),

@@ -1,4 +1,4 @@
-"""The Pareto front: by points, by bootstrap samples, and as a claim."""
+"""The Pareto front as a claim, and matched budgets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cortexdsl.claims.values import Front
 from cortexdsl.errors import SpecError
 from cortexdsl.report.phrasing.claims import claim_in_words
 from cortexdsl.stats.findings import Finding, deciding_of_some
-from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table, on_front
+from cortexdsl.stats.inference.budgets import MatchedPair, match_table
 from cortexdsl.stats.planning.expectations import Expectation
 from cortexdsl.stats.planning.planning import plan_power
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
@@ -35,20 +35,6 @@ def table(questions: int = 200, **cells: tuple[float, float]) -> ScoreTable:
         for name, (right, tokens) in cells.items()
     ]  # fmt: skip
     return score_table(pd.concat(frames, ignore_index=True))
-
-
-def test_a_cell_is_on_the_front_unless_another_beats_it() -> None:
-    """Of accuracy and (negative) cost: the second is beaten by the first; equal ones are both on the front."""
-    values = np.array([[0.8, 0.7, 0.9, 0.9], [-10.0, -12.0, -20.0, -20.0]])
-    assert on_front(values).tolist() == [True, False, True, True]
-
-
-def test_the_front_by_samples_of_questions() -> None:
-    """b is worse and dearer than a; c is better and dearer: a and c are always on the front, b never."""
-    found = front_table(table(a=(0.6, 100), b=(0.4, 300), c=(0.9, 300)), "accuracy", ["total_tokens"], 1)
-    assert found["on_front"].tolist() == [True, False, True]
-    assert found["share"].tolist() == [1.0, 0.0, 1.0]
-    assert front_table(table(a=(0.6, 100)), "accuracy", ["total_tokens", "dollars"], 1).empty
 
 
 def test_the_claim_is_read() -> None:

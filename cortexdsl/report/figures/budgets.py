@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter
 
-from cortexdsl.core.metrics import COSTS
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.core.metrics import BUDGETS, COSTS
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import (
-    INK,
     MUTED,
     Drawing,
     Sheet,
@@ -24,17 +24,15 @@ from cortexdsl.report.figures.drawing import (
     tick,
 )
 from cortexdsl.report.phrasing.names import CellName, brief, group_by_method, wording
-from cortexdsl.stats.inference.budgets import SURE
 
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A cell: its cost and value, and whether it is on the front in nearly all bootstrap samples."""
+    """A cell with its cost and value."""
 
     name: CellName
     cost: float
     value: float
-    is_sure: bool
 
 
 def cost_figure(data: ReportData) -> Drawing | None:
@@ -44,8 +42,9 @@ def cost_figure(data: ReportData) -> Drawing | None:
         return None
     measured = {row.metric for row in data.metrics}
     first = next((name for name in COSTS if name in measured), None)
-    of_front = [row.budget for row in data.fronts if row.metric == metric]
-    budgets = [name for name in dict.fromkeys([*([first] if first else []), *of_front]) if name in measured]
+    claimed = (name for claim in data.plan.hypotheses for name in parse_claim(claim).metrics)
+    named = {*data.plan.metrics, *claimed, *(row.metric for row in data.matches)} & measured
+    budgets = dict.fromkeys([*([first] if first else []), *(name for name in BUDGETS if name in named)])
     panels = {budget: points for budget in budgets if len(points := _points(data, metric, budget)) > 1}
     if not panels:
         return None
@@ -74,8 +73,6 @@ def cost_figure(data: ReportData) -> Drawing | None:
 
     every = [point for points in panels.values() for point in points]
     caption = f"{words.title} against costs. The dashed line joins the cells that no other cell beats on both."
-    if any(point.is_sure for point in every):
-        caption += f" A dark rim: on that front in at least {SURE:.0%} of bootstrap samples of questions."
     if any(point.name.point for point in every):
         caption += " Small rings are grid points of the method in the same colour."
 
@@ -88,13 +85,11 @@ def cost_figure(data: ReportData) -> Drawing | None:
 
 def _points(data: ReportData, metric: str, budget: str) -> list[_Point]:
     dataset = data.datasets[-1]
-    shares = {row.cell: row.share or 0.0 for row in data.fronts if (row.metric, row.budget) == (metric, budget)}
     points = []
     for one in group_by_method(data.cells):
         reached, spent = data.metric(dataset, one.cell, metric), data.metric(dataset, one.cell, budget)
         if reached and spent and reached.estimate is not None and spent.estimate:
-            is_sure = shares.get(one.cell, 0.0) >= SURE
-            points.append(_Point(one, spent.estimate, reached.estimate, is_sure))
+            points.append(_Point(one, spent.estimate, reached.estimate))
     return points
 
 
@@ -112,10 +107,8 @@ def _panel(
     for point in points:
         colour, marker = series.get(point.name.method, (MUTED, "o"))
         size, face = (4.2, "none") if point.name.point else (7.0, colour)
-        rim, width = (INK, 1.4) if point.is_sure else (colour, 1.0)
         axes.plot(
             [point.cost], [scale * point.value], marker, color=colour, markersize=size, markerfacecolor=face,
-            markeredgecolor=rim, markeredgewidth=width,
             label=None if point.name.point else brief(point.name.method, 24), linestyle="none",
         )  # fmt: skip
     axes.margins(0.09, 0.12)

@@ -109,21 +109,6 @@ class BoundRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FrontRow:
-    """A row of fronts.csv: a cell's accuracy and budget, and the share of resamples in which it is on their front."""
-
-    dataset: str
-    metric: str
-    budget: str
-    cell: str
-    estimate: float | None
-    cost: float | None
-    on_front: bool
-    share: float | None
-    n_questions: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class MatchRow:
     """A row of matches.csv: what a matched cell spent, as a share of its budget."""
 
