@@ -48,7 +48,7 @@ def _looks(bench: Bench) -> list[dict[str, object]]:
 def _verdicts(bench: Bench) -> pd.DataFrame:
     """Without their history."""
     found = pd.read_csv(bench.results("early") / "hypotheses.csv", keep_default_na=False)[columns_of_tests(ClaimRow)]
-    numbers = ("corrected", "ci_low_simultaneous", "ci_high_simultaneous")  # empty if there is none
+    numbers = ("ci_low_simultaneous", "ci_high_simultaneous")  # empty if there is none
     return found.assign(**{name: pd.to_numeric(found[name]) for name in numbers})
 
 
