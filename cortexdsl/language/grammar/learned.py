@@ -14,7 +14,7 @@ from cortexdsl.language.grammar.expressions import expression
 from cortexdsl.language.grammar.questions import DatasetText
 
 Predicted: TypeAlias = Literal["right", "gain"]
-FitKind: TypeAlias = Literal["logistic", "table", "isotonic", "tree"]
+FitKind: TypeAlias = Literal["logistic", "table", "isotonic"]
 
 SHAPE_OF: Mapping[Predicted, str] = {"right": "confidence", "gain": "n_agents"}
 """For what is predicted, a name of expressions whose value has the same shape: one for each agent, or one alone."""
@@ -67,7 +67,7 @@ class LearnedText(StrictEntry):
         **dict.fromkeys(("on", "dataset", "size", "split"), "write questions: {size: 200}"),
         **dict.fromkeys(("of", "target"), "predicts: right is of an agent, and predicts: gain is of a debate"),
         **dict.fromkeys(("features", "names"), "write from: [NAMES]"),
-        **dict.fromkeys(("kind", "model"), "write by: logistic, table, isotonic or tree"),
+        **dict.fromkeys(("kind", "model"), "write by: logistic, table or isotonic"),
         "protocol": "write method: NAME, a method of this spec",
         "after": "features are those after the opening: remove it",
     }
