@@ -64,8 +64,8 @@ def confidence_figure(data: ReportData) -> Drawing | None:
 
     measured = "measured, " if {*kinds} & {*_MEASURED} else ""
     caption = (
-        f"How often an answer was right, by its confidence: stated, {measured}and as the method used it. Below the dashed line agents "
-        "are overconfident. The area of a mark is its share of answers."
+        f"How often an answer was right, by its confidence: stated, {measured}and as the method used it. "
+        "Below the dashed line agents are overconfident. The area of a mark is its share of answers."
     )
 
     def height(sheet: Sheet) -> float:
