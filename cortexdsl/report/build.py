@@ -49,7 +49,7 @@ from cortexdsl.report.tables.results import (
 from cortexdsl.report.tables.spending import run_cost
 from cortexdsl.report.tables.table import Table, link_numbers
 from cortexdsl.report.tables.tournament import strengths, tournament_tables
-from cortexdsl.report.tables.training import LearnedPhase, kept_table, learning_table, read_phases
+from cortexdsl.report.tables.training import LearnedPhase, learning_table, read_phases
 from cortexdsl.report.tables.whatif import whatif_tables
 from cortexdsl.report.unfinished import read_unfinished, stopped_page, stopped_run
 from cortexdsl.symlinks import refuse_symlinks
@@ -99,7 +99,7 @@ def build_report(
     tables = _tables(folder, data, levels, phases)
     for drawing in figures:
         drawing.save(folder / "figures")
-    for table in (*tables, *(cost.tables if cost else ())):
+    for table in (*tables, *([cost.table] if cost else ())):
         save_table(table, folder / "tables")
     target = folder / "report.html"
     text = report_page(
@@ -134,7 +134,7 @@ def _tables(folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases:
     tables = [link_numbers(table, name, cells) for table in (*some, *maybe) if table is not None]
     tables += [link_numbers(table, name, cells, only=("whole",)) for table in whatif_tables(folder)]
     tables += tournament_tables(folder)
-    return tables + [table for table in [kept_table(phases)] if table is not None]
+    return tables
 
 
 def _figures(

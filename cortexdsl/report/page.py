@@ -28,7 +28,7 @@ from cortexdsl.report.tables.results import GRID
 from cortexdsl.report.tables.spending import RunCost
 from cortexdsl.report.tables.table import Table
 from cortexdsl.report.tables.tournament import JUDGES, TOURNAMENT
-from cortexdsl.report.tables.training import KEPT, LEARNING
+from cortexdsl.report.tables.training import LEARNING
 from cortexdsl.report.tables.whatif import CAUSES, EFFECTS
 from cortexdsl.report.templates import style, template
 from cortexdsl.report.unfinished import Unfinished, left_line
@@ -48,7 +48,7 @@ _DATA = {
     "tournament": "tournament",
 }
 _OWN_SECTIONS = (
-    "hypotheses", "rounds", "agents", "agreement", "health", FITS, GRID, LEARNING, KEPT, PERSUASION, CALIBRATION,
+    "hypotheses", "rounds", "agents", "agreement", "health", FITS, GRID, LEARNING, PERSUASION, CALIBRATION,
     EFFECTS, CAUSES, TOURNAMENT, JUDGES,
 )  # fmt: skip
 """Tables that have a place of their own; all others stand with the metrics."""
@@ -87,7 +87,6 @@ def report_page(
         data=lambda name: f"{_DATA.get(name, name)}.csv",
         view=VIEW,
         metric_tables=[table for name, table in named.items() if not _is_other(name)],
-        rest=[table for name, table in named.items() if name.startswith("more-metrics")],
         family_tables=[table for name, table in named.items() if name.startswith("comparisons-")],
         named=named,
         health_line=health_line(data.health),
@@ -120,7 +119,7 @@ def view_page(plan: PlanRecord) -> str:
 
 
 def _is_other(name: str) -> bool:
-    return name.startswith(("comparisons-", "more-metrics")) or name in _OWN_SECTIONS
+    return name.startswith("comparisons-") or name in _OWN_SECTIONS
 
 
 def _declared(plan: PlanRecord) -> list[dict[str, str]]:

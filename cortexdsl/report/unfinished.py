@@ -151,7 +151,7 @@ def stopped_page(run: StoppedRun) -> Path:
         title=provenance.title(run.plan),
         experiment=run.plan.experiment,
         unfinished=run.unfinished,
-        tables=[*cells, *(cost.tables if cost else ())],
+        tables=[*cells, *([cost.table] if cost else ())],
         spent=cost,
         style=style(),
         has_report=run.end is not None and run.end.complete is not None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 import pandas as pd
 
@@ -39,14 +39,12 @@ from cortexdsl.stats.tables.rows import ComparisonRow
 
 GRID = "grid"
 _LINKED = 12  # maximum of cells that a link names
-_ABREAST = 4  # maximum of cells side by side, if cells are columns
-_FEW = 15  # with at most so many cells all are columns; with more, only those outside of grids
 _INTERVALS = f"with 95{THIN}% intervals about {LIKE_THESE}"
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
 
 
 def metric_tables(data: ReportData) -> Iterator[Table]:
-    """Yield the metrics of the spec, for one dataset in one table, else one table each; then all others, turned."""
+    """Yield the metrics of the spec, for one dataset in one table, else one table each; all are in metrics.csv."""
     known = list(dict.fromkeys(row.metric for row in data.metrics))
     chosen = [metric for metric in data.plan.metrics or known if metric in known]
     if len(data.datasets) == 1:
@@ -58,38 +56,6 @@ def metric_tables(data: ReportData) -> Iterator[Table]:
             heads = [("Mean" if name == "all" else name, metric, name, f"{name}_{metric}") for name in data.datasets]
             caption = f"{wording(metric).title} on every dataset: means over questions, {_INTERVALS}."
             yield _by_cell(data, metric, caption, heads)
-    if others := [metric for metric in known if metric not in chosen]:
-        yield from _by_metric(data, others)
-
-
-def _by_metric(data: ReportData, metrics: Sequence[str]) -> Iterator[Table]:
-    """Rows are metrics and columns are cells, a few a table: for what a reader looks up."""
-    names, note = group_by_method(data.cells), ""
-    if len(names) > _FEW:
-        names = [one for one in names if not one.point]
-        note = f"Cells of no grid; all {len(data.cells)} are in metrics.csv."
-    for start in range(0, len(names), _ABREAST):
-        some = names[start : start + _ABREAST]
-        fields: list[Field[tuple[str, str]]] = [
-            numbers("Metric", "metric", lambda row: wording(row[1]).title, of=itemgetter(1), is_numeric=False),
-            group("Dataset", "dataset", lambda row: row[0]),
-            *(_cell_field(data, one) for one in some),
-        ]
-        rows = [(dataset, metric) for dataset in data.datasets for metric in metrics]
-        found = [row for row in rows if any(_is_known(data.metric(row[0], one.cell, row[1])) for one in some)]
-        part = f"-{start // _ABREAST + 1}" if start else ""
-        cells = f" ({', '.join(one.cell for one in some)})" if len(names) > _ABREAST else ""
-        yield tabulate(f"more-metrics{part}", f"Every other metric, {_INTERVALS}{cells}.", fields, found, note)
-
-
-def _cell_field(data: ReportData, one: CellName) -> Field[tuple[str, str]]:
-    cell = one.cell
-    names = (cell, f"{cell} low", f"{cell} high")
-    return column(cell, names, lambda row: metric_entry(data, data.metric(row[0], cell, row[1])))
-
-
-def _is_known(row: MetricRow | None) -> bool:
-    return row is not None and row.estimate is not None
 
 
 def _by_cell(data: ReportData, name: str, caption: str, heads: Sequence[tuple[str, str, str, str]]) -> Table:

@@ -27,21 +27,15 @@ _NO_SEEDS = {
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """The tables and sentences on what an experiment's jobs did.
+    """The table and sentences on what an experiment's jobs did.
 
-    `brief` is for the head of a page; `seeds` says which models keep seeds. Tables are None if they have no rows.
+    `brief` is for the head of a page; `seeds` says which models keep seeds.
     """
 
     table: Table
     sentence: str
-    attempts: Table | None
     brief: str
     seeds: tuple[str, ...] = ()
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        """Those that there are, in the order of the page."""
-        return tuple(t for t in (self.table, self.attempts) if t is not None)
 
 
 def run_cost(
@@ -71,7 +65,6 @@ def run_cost(
     return RunCost(
         _spending_table(by_cell, total),
         _sentence(total, tallies),
-        _attempt_table(by_cell),
         _brief(total, tallies),
         (*seed_sentences(read_seed_probes(folder)), *_seedless(folder)),
     )
@@ -136,26 +129,6 @@ def _dollars(own: TallySum) -> TableEntry:
 
 def _saved(own: TallySum) -> TableEntry:
     return TableEntry(f"{own.usage.saved:,.2f}", (own.usage.saved,))
-
-
-def _attempt_table(by_cell: Mapping[str, TallySum]) -> Table | None:
-    """Return why attempts failed, by cell and kind; None if none failed."""
-    rows = [
-        (name, kind, again, lost)
-        for name, own in by_cell.items()
-        for kind in sorted({*own.retries, *own.failures})
-        if (again := own.retries.get(kind, 0)) + (lost := own.failures.get(kind, 0))
-    ]
-    if not rows:
-        return None
-    fields = [
-        text("Cell", "cell", lambda row: row[0]),
-        text("Kind", "kind", lambda row: row[1].replace("_", " ")),
-        count("Tried again", "retried", lambda row: row[2]),
-        count("Failed for good", "failed", lambda row: row[3]),
-    ]
-    note = "Every attempt that brought no reply, over all runs: it was made again, or its call counts as failed."
-    return tabulate("attempts", "What attempts failed of.", fields, rows, note)
 
 
 def _elapsed(tallies: Sequence[JobTally]) -> str:

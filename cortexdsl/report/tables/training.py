@@ -1,4 +1,4 @@
-"""Tables of the results of trainings: replies that made pairs, learning curves, and how long learning took."""
+"""The table of the results of trainings: replies that made pairs, losses, and how long learning took."""
 
 from __future__ import annotations
 
@@ -12,31 +12,19 @@ from cortexdsl.numbers import NOTHING, estimate, number
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.record import PlanRecord
 from cortexdsl.report.csv_rows import read_frame
-from cortexdsl.report.tables.table import Field, Table, TableEntry, Value, column, count, numbers, tabulate, text, value
+from cortexdsl.report.tables.table import Field, Table, TableEntry, Value, column, count, tabulate, text, value
 
-LEARNING, KEPT = "learning", "kept"
-_COUNTS = {
-    "moments": "Replies", "right": "Guided right", "wrong": "Guided wrong", "below": "No difference", "same": "Same",
-    "cut": "Cut", "no_reply": "No reply", "examples": "To imitate",
-}  # fmt: skip
-"""Columns of kept.csv, and their headings."""
-_RARE = ("same", "cut", "no_reply")
+LEARNING = "learning"
 
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """A row of kept.csv: what became of the replies that a phase guided in one round."""
+    """The columns of kept.csv that the report uses: what became of the replies that a phase guided in one round."""
 
     part: str
-    round: int
     moments: int
     right: int
     wrong: int
-    below: int
-    same: int
-    cut: int
-    no_reply: int
-    examples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,29 +134,3 @@ def learning_table(phases: Sequence[LearnedPhase]) -> Table | None:
 
 def _duration(seconds: float | None) -> str:
     return NOTHING if seconds is None else duration(seconds)
-
-
-def _of_pairs(kind: str) -> Callable[[tuple[LearnedPhase, PairRow]], Value]:
-    return lambda one: getattr(one[1], kind)
-
-
-def kept_table(phases: Sequence[LearnedPhase]) -> Table | None:
-    """Return what became of the replies that each phase guided; None if there are none yet."""
-    rows = [(phase, row) for phase in phases for row in phase.pairs]
-    if not rows:
-        return None
-    kinds = [kind for kind in _COUNTS if kind not in _RARE or any(getattr(row, kind) for _, row in rows)]
-    fields = [
-        numbers(
-            "Phase", ("training", "phase"), lambda one: one[0].name,
-            of=lambda one: (one[0].training, one[0].phase), is_numeric=False,
-        ),
-        text("Part", "part", lambda one: one[1].part),
-        value("Round", "round", str, of=lambda one: one[1].round),
-        *(count(_COUNTS[kind], kind, _of_pairs(kind)) for kind in kinds),
-    ]  # fmt: skip
-    note = (
-        "Guided right: the reply guided to the right answer is preferred to the natural one; guided wrong: the natural "
-        "one is preferred. The others make no pair. To imitate: natural replies after which every roll-out ended right."
-    )
-    return tabulate(KEPT, "Replies that made preference pairs, and why the others made none.", fields, rows, note)

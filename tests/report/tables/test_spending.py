@@ -65,21 +65,6 @@ def test_results_without_tallies_say_nothing_of_cost(tmp_path: Path) -> None:
     assert cost(tmp_path) is None
 
 
-def test_what_attempts_failed_of_is_told_by_cell_and_kind(tmp_path: Path) -> None:
-    """Each attempt that brought no reply stands in one row: 2 + 1 tried again and 1 lost of a, 4 of b."""
-    two = said("b~keep=mean", failures={}, retries={"transient": 4})
-    write(tmp_path / "spent", said(), two)
-    found = cost(tmp_path)
-    assert found is not None
-    assert found.attempts is not None
-    assert [tuple(entry.text for entry in row) for row in found.attempts.rows] == [
-        ("a", "content filter", "0", "1"),
-        ("a", "rate limit", "2", "0"),
-        ("a", "timeout", "1", "0"),
-        ("b[keep=mean]", "transient", "4", "0"),
-    ]
-
-
 def test_a_cell_whose_calls_others_asked_and_paid_for_has_no_price_of_nothing(tmp_path: Path) -> None:
     """`0.00` would say that the method is free."""
     two = said("b~keep=mean", calls={"asked": 0, "shared": 30}, dollars=None, failures={}, retries={})

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
 from cortexdsl.plan.record import PlanRecord, parse_plan
-from cortexdsl.report.build import build_report
 from cortexdsl.report.figures.curves import learning_figure
-from cortexdsl.report.tables.training import kept_table, learning_table, read_phases
-from tests.report.conftest import write_results
+from cortexdsl.report.tables.training import learning_table, read_phases
 
 PLAN = {"trainings": [{"training": "acc", "phases": [{"phase": "1-critic"}, {"phase": "1-actor"}]}]}
 KEPT = """\
@@ -69,48 +66,3 @@ def test_an_experiment_without_training_says_nothing_of_it(tmp_path: Path) -> No
     assert read_phases(tmp_path, PlanRecord()) == []
     assert learning_table([]) is None
     assert learning_figure([]) is None
-
-
-ONE_ROUND = """\
-part,round,moments,right,wrong,below,same,cut,no_reply,examples
-train,0,100,36,38,24,0,2,0,21
-validation,0,20,8,7,5,0,0,0,5
-"""
-
-
-def guided(folder: Path, phase: str = "1-critic") -> Path:
-    where = folder / "train" / "acc" / phase
-    where.mkdir(parents=True)
-    (where / "kept.csv").write_text(ONE_ROUND)
-    return where
-
-
-def test_what_was_kept_and_why_not_the_rest(tmp_path: Path) -> None:
-    """Kinds of which there is none have no column; a phase that has not begun has no row."""
-    guided(tmp_path)
-    table = kept_table(read_phases(tmp_path, parse_plan(PLAN)))
-    assert table is not None
-    assert [column.title for column in table.columns] == [
-        "Phase", "Part", "Round", "Replies", "Guided right", "Guided wrong", "No difference", "Cut", "To imitate",
-    ]  # fmt: skip
-    assert [[entry.text for entry in row] for row in table.rows] == [
-        ["acc 1-critic", "train", "0", "100", "36", "38", "24", "2", "21"],
-        ["acc 1-critic", "validation", "0", "20", "8", "7", "5", "0", "5"],
-    ]
-
-
-def test_an_experiment_without_training_has_no_table_of_pairs(tmp_path: Path) -> None:
-    assert kept_table(read_phases(tmp_path, PlanRecord())) is None
-    assert kept_table(read_phases(tmp_path, parse_plan(PLAN))) is None
-
-
-def test_the_table_of_pairs_stands_on_the_page_once(tmp_path: Path) -> None:
-    """Beside the section that says what was learned; and it has its files."""
-    folder = write_results(tmp_path / "invented", **PLAN)
-    guided(folder)
-    build_report(folder, {}, has_figures=False)
-    page = (folder / "report.html").read_text()
-    found = re.findall(r'<table id="(table-[^"]+)"', page)
-    assert {"table-kept", "table-agents"} <= set(found)
-    assert len(found) == len(set(found))
-    assert (folder / "tables" / "kept.csv").read_text().startswith("training,phase,part,round,moments,right,wrong,")
