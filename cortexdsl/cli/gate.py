@@ -43,7 +43,6 @@ from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.plan.record import PlanRecord, plan_or_empty, spec_of
 from cortexdsl.records.tallies import Tallies, total_of
 from cortexdsl.report.csv_rows import read_frame, rows_of
-from cortexdsl.report.data import ALPHA
 from cortexdsl.report.gate import Gate, RequiredClaim, outcome_of
 from cortexdsl.report.phrasing.comparisons import claims_decided
 from cortexdsl.report.phrasing.ledger import changes_in_words
@@ -95,10 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Claims:
-    """The verdicts on all claims that are tested together, and what they are made from.
-
-    `alpha` and `correction` are those of the plan if the scores are of an experiment; without a plan, `plan` is empty.
-    """
+    """The verdicts on all claims that are tested together, and what they are made from; `plan` may be empty."""
 
     rows: Mapping[str, ClaimRow]
     table: ScoreTable
@@ -237,14 +233,10 @@ def _judged(found: ScoreSources, plan: PlanRecord, required: Sequence[str]) -> _
     """Return the verdicts of the experiment on its hypotheses, or test the claims if they are others."""
     claims = [parse_claim(text, "--require") for text in required]
     table = with_own_answers(found, claims)
-    if not plan:
-        arms = cells_of(table.cells)
-        verdicts = evaluate_claims(table, claims, 0, arms, declared=declared_claims(found, required))
-        return _Claims(dict(zip(required, rows_of(verdicts, ClaimRow), strict=True)), table, arms, ALPHA, "holm", plan)
-    assert found.own is not None
-    arms, stopping, correction = tuple(plan.arms), plan.stopping, plan.correction
+    arms, stopping, correction = tuple(plan.arms) or cells_of(table.cells), plan.stopping, plan.correction
     alpha = stopping.alpha if stopping else plan.alpha
-    rows = {one_line(row.claim): row for row in read_frame(found.own.parent / "hypotheses.csv", ClaimRow)}
+    own = read_frame(found.own.parent / "hypotheses.csv", ClaimRow) if plan and found.own else ()
+    rows = {one_line(row.claim): row for row in own}
     others = [text for text in required if text not in rows]
     if others and stopping:
         raise InputError(
