@@ -15,7 +15,7 @@ from cortexdsl.core import Agent, Dataset, Method, Model
 from cortexdsl.engine.methods import with_all_models
 from cortexdsl.engine.trajectories import role_turns, turn_sequence
 from cortexdsl.errors import DataError, InputError, Problem, SpecError, nearest
-from cortexdsl.language.grammar.speakers import TRAINED
+from cortexdsl.language.grammar.speakers import TRAINED, trained_parts
 from cortexdsl.language.grammar.training import TrainText
 from cortexdsl.language.methods.grid import VariedTraining
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
@@ -207,8 +207,8 @@ def _training(
 def _unmade(spec: Spec, phases: Mapping[str, tuple[Phase, ...]]) -> Iterator[Problem]:
     """Yield the models that no training can make."""
     for name, entry in spec.text.models.items():
-        if entry.trained is not None and entry.trained in phases:
-            phase = _phase(phases[entry.trained], entry.role or "", entry.repeat)
+        if (made := trained_parts(entry.model)) is not None and made[0] in phases:
+            phase = _phase(phases[made[0]], made[1], made[2])
             if phase is not None and phase.trained is None:
                 what = f"{name} is to be trained from {phase.begins.name} ({phase.begins.model}), which has no weights"
                 yield spec.problem(("models", name), what, "train a tiny/ model, or one that a server answers for")
@@ -229,10 +229,9 @@ def _with_models(
     lost: tuple[Problem, ...],
 ) -> ResolvedTrainings:
     def made(model: Model) -> Model:
-        if not model.model.startswith(TRAINED):
+        if (parts := trained_parts(model.model)) is None:
             return model
-        _, name, role, *repeat = model.model.split("/")
-        phase = _phase(phases.get(name, ()), role, int(repeat[0]) if repeat else None)
+        phase = _phase(phases.get(parts[0], ()), parts[1], parts[2])
         if phase is None or phase.trained is None:
             return model
         options = {**phase.trained.options, **model.options}
@@ -244,7 +243,7 @@ def _with_models(
     def method(found: Method) -> Method:
         return with_all_models(found, made)
 
-    is_trained = any(entry.trained for entry in spec.text.models.values())
+    is_trained = any(trained_parts(entry.model) for entry in spec.text.models.values())
     if is_trained:
         spec = replace(
             spec,

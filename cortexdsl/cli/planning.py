@@ -22,6 +22,7 @@ from cortexdsl.jobs.plan import (
     expectations,
     planned_power,
     refuse_unanswerable,
+    wanted_power,
     write_declaration,
 )
 from cortexdsl.models.known_models import known_model
@@ -269,7 +270,7 @@ def run_power(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(power.to_json(orient="records", lines=True))
     else:
-        print(_report(plan, power, expected.power))
+        print(_report(plan, power, wanted_power(expected)))
         if earlier is not None:
             print("\n".join(_splits(plan, earlier)))
     check_answerable(plan, expected, power)

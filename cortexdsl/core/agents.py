@@ -18,11 +18,10 @@ class Price:
     output: float = word()
     """The price of a reply's tokens."""
     cached: float | None = word(None)
-    """The price of tokens that the provider reads from its cache. Default: the same as `input`."""
-    cache_write: float | None = word(None)
-    """The price of tokens that the provider writes into its cache. Default: the same as `input`."""
-    cache_write_1h: float | None = word(None)
-    """The price of tokens that the provider keeps in its cache for an hour. Default: the same as `cache_write`."""
+    """The price of tokens that the provider reads from its cache. Default: the same as `input`. Tokens that it writes
+    into the cache then cost 1.25 times `input`, and twice `input` if they stay for an hour."""
+    cache_write: float | None = None
+    cache_write_1h: float | None = None
 
     @property
     def is_free(self) -> bool:
@@ -45,16 +44,27 @@ class Price:
         cached = min(cached, prompt)
         written = min(written, prompt - cached)
         written_1h = min(written_1h, written)
-        write = self.input if self.cache_write is None else self.cache_write
+        write, write_1h = self._writing
         return (
             self.input * (prompt - cached - written)
             + (self.input if self.cached is None else self.cached) * cached
             + write * (written - written_1h)
-            + (write if self.cache_write_1h is None else self.cache_write_1h) * written_1h
+            + write_1h * written_1h
             + self.output * completion
         )
 
+    @property
+    def _writing(self) -> tuple[float, float]:
+        """The prices of tokens that are written into the cache, for minutes and for an hour."""
+        write = self.cache_write
+        if write is None and self.cached is not None and self.cache_write_1h is None:
+            return WRITING * self.input, WRITING_1H * self.input
+        write = self.input if write is None else write
+        return write, write if self.cache_write_1h is None else self.cache_write_1h
 
+
+WRITING, WRITING_1H = 1.25, 2.0
+"""What Anthropic asks for tokens that it writes into its cache, in prices of other tokens of prompts."""
 FREE = Price(0.0, 0.0)
 
 
@@ -144,24 +154,23 @@ class Model:
     tokens: float | None = word(None, gt=0, le=1e30)
     """The number of tokens that it was pre-trained on, such as 18e12."""
     price: Price | None = word(None)
-    """Dollars per million tokens: {input, output, cached, cache_write, cache_write_1h}."""
+    """Dollars per million tokens: {input, output, cached}."""
     reasoning_tokens: int = word(0, ge=0, le=10_000_000)
     """The expected tokens of reasoning per reply, for cost estimates."""
     context: int | None = word(None, ge=1, le=100_000_000)
     """The most tokens of prompt and reply together. The commands plan and check warn of prompts that do not fit."""
-    transport: Literal["litellm", "direct", "batch"] | None = word(None)
-    """How calls are sent. litellm: by the package litellm. direct: straight to an OpenAI-compatible server. batch: in
-    batches, at half the price. Default: litellm."""
+    transport: Literal["direct", "batch"] | None = word(None)
+    """How calls are sent. direct: straight to an OpenAI-compatible server. batch: in batches, at half the price.
+    Default: by the package litellm."""
     active_parameters: float | None = word(None, gt=0, le=1e30)
     """For a mixture of experts: the parameters that one token uses. Default: all."""
     rate: Rate | None = word(None)
     """How fast all runs on this machine may call the model: {requests: 500/min}."""
     timeout: float | None = word(None, ge=1, le=86_400)
-    """How long one attempt of a call may take: a number of seconds, or a text such as 20 min. Default: 5 min."""
-    stream: bool | None = word(None)
-    """Whether replies are streamed. Default: true if timeout is over 5 min, else false."""
-    deterministic: Literal["required"] | None = word(None)
-    """required: the run starts only if the server gives the same reply to the same seed, both when idle and under
+    """How long one attempt of a call may take: a number of seconds, or a text such as 20 min. Default: 5 min. Replies
+    are streamed if it is longer."""
+    deterministic: bool = word(False)
+    """true: the run starts only if the server gives the same reply to the same seed, both when idle and under
     load."""
     batch: BatchSettings = BatchSettings()
     cache: Literal["5min", "1h"] | None = word(None)

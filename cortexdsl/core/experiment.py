@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 from cortexdsl.core.protocol import Method
 from cortexdsl.core.types import Scalar, word
 
-Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
+Correction: TypeAlias = Literal["holm", "bh", "none"]
 """How the p-values of a family are adjusted together (see `cortexdsl.stats.inference.families.adjust`)."""
 Retriever: TypeAlias = Literal["bm25", "dense", "search"]
-FALSE_DISCOVERY: frozenset[str] = frozenset({"bh", "by"})
+FALSE_DISCOVERY: frozenset[str] = frozenset({"bh"})
 """Corrections that control the false discovery rate; the others control the error of the whole family."""
 
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from cortexdsl.stats.tables.score_table import ScoreTable
 
 
+ASSUMED_POWER = 0.8
+"""The power that a plan is measured by if its spec names none."""
+
+
 def write_declaration(plan: Plan) -> None:
     """Write what a plan declares into the ledger, and keep how its questions are divided into shards."""
     declare(plan.layout, declaration_of(plan))
@@ -31,7 +35,7 @@ def write_declaration(plan: Plan) -> None:
 
 
 def refuse_unanswerable(plan: Plan) -> None:
-    """Refuse a plan that cannot answer a claim, if the spec asks for it: `expected: {refuse: true}`.
+    """Refuse a plan that cannot answer a claim, if the spec asks for it: `expected: {power: 0.8}`.
 
     Raises
     ------
@@ -39,13 +43,18 @@ def refuse_unanswerable(plan: Plan) -> None:
         The plan cannot answer a claim.
     """
     expected = expectations(plan)
-    if expected.refuse and plan.hypotheses:
+    if expected.power is not None and plan.hypotheses:
         check_answerable(plan, expected, planned_power(plan, expected))
 
 
 def expectations(plan: Plan) -> ExpectedText:
     """Return what a spec expects of its results (`expected:`), with defaults."""
     return load_spec(plan.spec_path).text.expected or ExpectedText.model_validate({})
+
+
+def wanted_power(expected: ExpectedText) -> float:
+    """Return the power that a plan is measured by."""
+    return ASSUMED_POWER if expected.power is None else expected.power
 
 
 def planned_power(plan: Plan, expected: ExpectedText, earlier: ScoreTable | None = None) -> pd.DataFrame:
@@ -69,10 +78,9 @@ def planned_power(plan: Plan, expected: ExpectedText, earlier: ScoreTable | None
         Expectation(
             expected.discordance,
             expected.correlation,
-            expected.accuracy,
             expected.differences,
             expected.spread,
-            expected.power,
+            wanted_power(expected),
             earlier,
         ),
         alpha=plan.analysis.get("alpha", 0.05),
@@ -88,9 +96,9 @@ def check_answerable(plan: Plan, expected: ExpectedText, power: pd.DataFrame) ->
     InputError
     """
     lacking = power[power["answerable"].eq(False)]
-    if expected.refuse and len(lacking):
+    if expected.power is not None and len(lacking):
         claims = "; ".join(f"{row.claim} (power {row.power:.2f})" for row in lacking.itertuples())
         raise InputError(
             f"{plan.spec_path}: this plan cannot answer {len(lacking)} of {counted(len(power), 'claim')}: {claims}\n"
-            "    more questions or replicates, or `expected: {refuse: false}` to run all the same"
+            "    more questions or replicates, or remove power from `expected` to run all the same"
         )

@@ -41,6 +41,8 @@ from cortexdsl.records.seed_probes import SeedProbe, write_seed_probes
 if TYPE_CHECKING:
     from cortexdsl.models.probe import Probe
 
+READY = "/models"
+"""The path below the address of a server that says whether it is ready."""
 ELSEWHERE_WITHIN = 10.0
 """Seconds that a server has to answer which this run did not start."""
 _HOPELESS = ("authentication", "bad_request", "not_found", "foreign")  # errors that every job would have, too
@@ -246,7 +248,7 @@ def _start(declared: _Declared) -> Running:
         address = (entry.url or f"http://127.0.0.1:{port}/v1").rstrip("/")
         command = shlex.split(entry.command.replace("{port}", str(port)))
         limit = entry.seconds or servers.READY_WITHIN
-        process = servers.start(command, address + entry.ready, timeout=limit, log=declared.logs())
+        process = servers.start(command, address + READY, timeout=limit, log=declared.logs())
     else:
         address = (entry.url or os.environ.get(entry.env, "")).strip().rstrip("/")
         if not is_address(address):
@@ -254,7 +256,7 @@ def _start(declared: _Declared) -> Running:
                 f"servers.{declared.name}: the environment variable {entry.env} does not hold the address of a server\n"
                 f"    write it whole, for example: export {entry.env}=http://127.0.0.1:8000/v1"
             )
-        servers.wait_for(address + entry.ready, entry.seconds or ELSEWHERE_WITHIN)
+        servers.wait_for(address + READY, entry.seconds or ELSEWHERE_WITHIN)
     try:
         _probe_models(declared, address)
         files = tuple(Path(plan.layout.addresses) for plan in declared.plans)
@@ -293,7 +295,7 @@ def _keep(plan: Plan, probes: Sequence[Probe], engine: str = "") -> None:
 
 
 def refuse_unseeded(plans: Sequence[Plan]) -> None:
-    """Refuse to run a model that is `deterministic: required` and does not keep seeds; keep what the others showed.
+    """Refuse to run a model that is `deterministic: true` and does not keep seeds; keep what the others showed.
 
     Models of declared servers were probed when the server was up.
 
@@ -318,13 +320,13 @@ def refuse_unseeded(plans: Sequence[Plan]) -> None:
 
 
 def unseeded_line(entry: str, model: str, seed: str) -> str:
-    """Return the error of a model that is `deterministic: required` and was not found so."""
+    """Return the error of a model that is `deterministic: true` and was not found so."""
     from cortexdsl.models.probe import SEEDS_IN_WORDS
 
     return (
         f"model {entry} ({model}) is to be deterministic, and {SEEDS_IN_WORDS[seed]}\n"
         "    configure the server so that replies do not depend on other calls (vLLM: VLLM_BATCH_INVARIANT=1), "
-        "lower `limits: connections`, or remove `deterministic: required`"
+        "lower `limits: connections`, or remove `deterministic: true`"
     )
 
 

@@ -18,6 +18,7 @@ from cortexdsl.language.grammar.labels import BUILT_IN, as_label
 from cortexdsl.language.grammar.methods import parse_budget
 from cortexdsl.language.grammar.questions import DatasetText
 from cortexdsl.language.grammar.reserved import reserved
+from cortexdsl.language.grammar.speakers import trained_parts
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, Route, dotted
 
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))})
@@ -310,21 +311,22 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
             remedy = f"write name: {datasets[0]}, or another of {', '.join(datasets)}"
             yield spec.problem((*route, "questions"), "the spec has several datasets", remedy)
     for name, model in text.models.items():
-        if model.trained is None:
+        if (made := trained_parts(model.model)) is None:
             continue
-        if model.trained not in text.train:
-            remedy = nearest(model.trained, text.train, say="trainings") or "write train: {NAME: ...}"
-            yield spec.problem(("models", name, "trained"), f"there is no training {model.trained}", remedy)
+        (training, role, repeat), place = made, ("models", name, "model")
+        if training not in text.train:
+            remedy = nearest(training, text.train, say="trainings") or "write train: {NAME: ...}"
+            yield spec.problem(place, f"there is no training {training}", remedy)
             continue
-        learns = text.train[model.trained]
-        if model.role not in learns.roles:
-            remedy = nearest(model.role, learns.roles, say="roles that learn")
-            yield spec.problem(("models", name, "role"), f"{model.trained} trains no {model.role}", remedy)
-        if model.repeat is not None and model.repeat > learns.repeats:
-            what = f"{model.trained} repeats {learns.repeats} times at most"
-            yield spec.problem(("models", name, "repeat"), what, "name an earlier repeat, or raise repeats")
+        learns = text.train[training]
+        if role not in learns.roles:
+            remedy = nearest(role, learns.roles, say="roles that learn")
+            yield spec.problem(place, f"{training} trains no {role}", remedy)
+        if repeat is not None and repeat > learns.repeats:
+            what = f"{training} repeats {learns.repeats} times at most"
+            yield spec.problem(place, what, "name an earlier repeat, or raise repeats")
     for route, judge in _judges(spec):
-        if judge in text.models and text.models[judge].trained is not None:
+        if judge in text.models and trained_parts(text.models[judge].model):
             what = "a model that is trained here cannot judge the experiment"
             yield spec.problem(route, what, "name a model that is not trained here")
 
@@ -339,7 +341,7 @@ def _stopping(spec: _References) -> Iterator[PlacedProblem]:
     if spec.text.analysis.correction not in ("holm", "none"):
         what = f"{spec.text.analysis.correction} does not hold where one may stop early"
         yield spec.problem(("analysis", "correction"), what, "write holm or none, or remove stopping")
-    if spec.text.shard_size != "auto":
+    if spec.text.shard_size is not None:
         remedy = "remove shard_size, or remove stopping"
         yield spec.problem(("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
     named = [(("datasets", label), entry) for label, entry in (spec.text.datasets or {}).items()]

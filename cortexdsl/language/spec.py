@@ -177,9 +177,10 @@ def team_members(names: str | tuple[str, ...], agents: Mapping[str, Agent]) -> t
 
 def tool_of(name: str, entry: ToolText) -> Model:
     """Return a tool as a model that costs nothing, with its parameters as options."""
-    options = {key: getattr(entry, key) for key in TOOLS[entry.tool]}
+    options = {key: getattr(entry, key) for key in TOOLS[entry.kind]}
+    options |= {"function": entry.tool} if entry.kind == "python" else {}
     options |= {ABOUT: entry.about} if entry.about is not None else {}
-    return Model(name=name, model=f"tool/{entry.tool}", options=MappingProxyType(options), price=FREE)
+    return Model(name=name, model=f"tool/{entry.kind}", options=MappingProxyType(options), price=FREE)
 
 
 def team_of(names: tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[Agent, ...]:

@@ -128,7 +128,7 @@ COVERED: Mapping[type, Coverage] = {
         "Model",
         "name model api_base options parameters tokens",
         never="active_parameters api_key_env batch cache context copies deterministic engine price rate "
-        "reasoning_tokens refused stream timeout transport",
+        "reasoning_tokens refused timeout transport",
     ),
     NetworkX: Coverage("NetworkX", "generator arguments"),
     Nobody: Coverage("Nobody"),

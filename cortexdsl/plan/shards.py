@@ -39,7 +39,7 @@ class Shard:
 
 
 def shard_size(
-    size: int | str,
+    size: int | None,
     *,
     is_local: bool,
     connections: int,

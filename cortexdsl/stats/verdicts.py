@@ -86,7 +86,7 @@ def evaluate_claims(
     declared : collection of str or None
         The claims that the plan had before the run; others are exploratory. None if all are declared.
     alpha : float
-        The error rate of a verdict; of all claims together under `holm` or `hommel`.
+        The error rate of a verdict; of all claims together under `holm`.
     correction : str
         See `cortexdsl.stats.inference.families.adjust`.
     finished : bool

@@ -20,17 +20,9 @@ SFT = "sft"
 LOSSES: Mapping[str, str] = MappingProxyType(
     {
         "dpo": "sigmoid",
-        "dpo_norm": "sigmoid_norm",
-        "ipo": "ipo",
-        "hinge": "hinge",
-        "nca": "nca_pair",
-        "bco": "bco_pair",
-        "sppo": "sppo_hard",
-        "apo_zero": "apo_zero",
-        "apo_down": "apo_down",
     }
 )
-"""Losses over pairs, by their names in a spec; those of TRL that ask for no further number."""
+"""Losses over pairs, by their names in a spec, each with its name in TRL."""
 
 NLL = "sft"
 """TRL's name of the negative log-likelihood of the chosen replies, the mean over a batch's tokens."""

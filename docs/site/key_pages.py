@@ -52,7 +52,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "methods": KeyPage(
         "Keys of methods",
         "An entry of `methods`: its protocol, its agents, its budget and its confidence.",
-        ("MethodText", "DeferText", "ConsistencyForm", "VerifierForm"),
+        ("MethodText", "DeferText"),
     ),
     "analysis": KeyPage(
         "Keys of analysis and planning",

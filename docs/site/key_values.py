@@ -64,7 +64,7 @@ VALUES: Mapping[str, Values] = {
         {
             "`calculator`": "computes expressions.",
             "`search`": "finds passages in a knowledge source.",
-            "`python`": "calls a function of your own.",
+            "text": "`package.module:function`: a function of your own.",
             "`program`": "runs a Python program that a model wrote, in a sandbox.",
         },
     ),
@@ -72,9 +72,7 @@ VALUES: Mapping[str, Values] = {
         "statistics.md#several-claims-and-claims-added-later",
         {
             "`holm`": "Holm's method.",
-            "`hommel`": "Hommel's method.",
             "`bh`": "the method of Benjamini and Hochberg.",
-            "`by`": "the method of Benjamini and Yekutieli.",
             "`none`": "p-values are not corrected.",
         },
     ),
@@ -96,6 +94,7 @@ VALUES: Mapping[str, Values] = {
             "`logprob`": "the probability of the tokens that spell the answer.",
             "`consistency`": "the share of 5 further replies to the same prompt that give the same answer.",
             "`verifier`": "the score that the agent's own model gives to the solution.",
+            "text": "`consistency(9)`: with 9 replies. `verifier(MODEL)`: the score of this entry of models.",
         },
     ),
     "placebo": Values(
@@ -121,14 +120,6 @@ VALUES: Mapping[str, Values] = {
         {
             "`dpo`": "direct preference optimisation.",
             "`sft`": "imitation of good replies, without pairs.",
-            "`dpo_norm`": "`sigmoid_norm` of TRL, the training library of Hugging Face.",
-            "`ipo`": "`ipo` of TRL.",
-            "`hinge`": "`hinge` of TRL.",
-            "`nca`": "`nca_pair` of TRL.",
-            "`bco`": "`bco_pair` of TRL.",
-            "`sppo`": "`sppo_hard` of TRL.",
-            "`apo_zero`": "`apo_zero` of TRL.",
-            "`apo_down`": "`apo_down` of TRL.",
         },
     ),
     "by": Values(

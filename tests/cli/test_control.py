@@ -150,7 +150,7 @@ def test_the_new_words_change_no_digest_and_a_plan_says_the_least_time(capsys: p
     plain = SPEC.replace(", rate: {requests: 500/min, tokens: 200k/min}", "").replace("api_base", PRICED)
     plain = plain.replace(", rate: {requests: [10/min, 250/day], per: model}", "")
     Path("plain.yaml").write_text(plain)
-    more = plain.replace("direct/n,", "direct/n, timeout: 20 min, stream: false, deterministic: required,")
+    more = plain.replace("direct/n,", "direct/n, timeout: 20 min, deterministic: true,")
     Path("more.yaml").write_text(more)
     digests = [
         [cell.digest for cell in compile_spec(path).cells] for path in ("plain.yaml", "more.yaml", "specs/e.yaml")

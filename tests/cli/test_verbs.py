@@ -119,10 +119,10 @@ def test_check_warns_of_single_braces_and_of_more_jobs_than_can_be_scheduled(
             "confidence: logprob, and 2 of 2 questions of notes ask for free texts: no tokens spell a free text",
         ),
         (
-            "{consistency: 5}",
+            "consistency(5)",
             "confidence: consistency, and 2 of 2 questions of notes ask for free texts: further replies",
         ),
-        ("{verifier: tiny}", None),
+        ("verifier(tiny)", None),
         ("stated", None),
     ],
 )

@@ -23,7 +23,7 @@ knowledge: {facts: {retriever: bm25, corpus: facts.jsonl}}
 tools:
   sums:  {tool: calculator}
   look:  {tool: search, source: facts, top: 1}
-  shout: {tool: python, function: "own:shout", seconds: 20}
+  shout: {tool: "own:shout", seconds: 20}
 protocols:
   helped:
     settings: {helper: sums}

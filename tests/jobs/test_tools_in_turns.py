@@ -36,7 +36,7 @@ knowledge: {facts: {retriever: bm25, corpus: facts.jsonl}}
 tools:
   sums:   {tool: calculator}
   look:   {tool: search, source: facts, top: 1}
-  shout:  {tool: python, function: "own:shout", seconds: 20, about: Writes a text in capitals.}
+  shout:  {tool: "own:shout", seconds: 20, about: Writes a text in capitals.}
   python: {tool: program}
 protocols:
   helped:

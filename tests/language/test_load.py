@@ -28,8 +28,8 @@ def test_the_small_spec(tmp_path: Path) -> None:
 def test_a_model_of_a_server(tmp_path: Path) -> None:
     """A million tokens at 0.15 dollars are 1.5e-7 dollars a token; addresses and keys stay names."""
     entry = (
-        "{model: openai/Q, api_base: env:QWEN_URL, api_key_env: QWEN_KEY, temperature: 0, top_p: 1, max_tokens: 5e2, "
-        "price: {input: 0.15, output: 0.6}, options: {top_k: 20}}"
+        "{model: openai/Q, api_base: env:QWEN_URL, api_key_env: QWEN_KEY, temperature: 0, max_tokens: 5e2, "
+        "price: {input: 0.15, output: 0.6}, options: {top_p: 1, top_k: 20}}"
     )
     spec = load(tmp_path, SMALL.replace("agents:", f"  big: {entry}\nagents:"))
     big = spec.models["big"]

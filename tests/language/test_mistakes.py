@@ -24,7 +24,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("", "expected: {spread: {accuracy per input_tokens: ^0}}", "accuracy per input_tokens is 0", "more than 0"),
     ("", "expected: {differences: {^sprse: 0.1}}", "there is no claim or method sprse", "did you mean sparse?"),
     ("", "shard_size: ^0", "shard_size is 0", "at least 1"),
-    ("", "shard_size: ^atuo", "shard_size is 'atuo'", "auto"),
+    ("", "shard_size: ^auto", "shard_size is 'auto'", "remove shard_size"),
     ("", "teams: {pair: [ann, ^bbo]}", "there is no agent bbo", "did you mean bob?"),
     ("", "teams: {pair: ^[]}", "teams.pair is empty", ""),
     ("", "teams: {pair: ^evryone}", "teams.pair is 'evryone'", "did you mean everyone?"),

@@ -104,7 +104,7 @@ def test_a_model_that_must_keep_seeds_and_does_not_is_refused(
     monkeypatch.chdir(tmp_path)
     Path("x.yaml").write_text(
         "title: x\ndataset: {name: arithmetic, size: 2}\n"
-        "models: {one: {model: direct/small, api_base: 'http://127.0.0.1:9/v1', deterministic: required}}\n"
+        "models: {one: {model: direct/small, api_base: 'http://127.0.0.1:9/v1', deterministic: true}}\n"
         "agents: [{name: a, model: one}, {name: b, model: one}]\nmethods: {v: {protocol: voting}}\n"
     )
     plan = compile_spec("x.yaml")

@@ -68,7 +68,7 @@ def test_equivalence_power_is_reached_in_simulation() -> None:
 def test_one_replicate_is_exact_power_at_the_corrected_level() -> None:
     """Two claims: each is counted on at 0.025."""
     claims = ["accuracy(a) > accuracy(b)", "accuracy(a) > 0.65"]
-    expected = Expectation(discordance=0.25, differences={claims[0]: 0.1}, accuracy=0.7)
+    expected = Expectation(discordance=0.25, differences={claims[0]: 0.1, claims[1]: 0.7})
     found = plan_power(claims, ARMS, {"d": 200}, 1, expected)
     assert tuple(found.columns) == POWER_COLUMNS
     assert found["alpha"].tolist() == [0.025, 0.025]
@@ -191,11 +191,11 @@ models: {m: {model: builtin/solver, skill: 0.5}}
 agents: [{name: x, model: m}, {name: y, model: m}]
 methods: {full: {protocol: multi-llm, rounds: 1}, vote: {protocol: voting}}
 hypotheses: [accuracy(full) > accuracy(vote)]
-expected: {discordance: 0.3, differences: {full: 0.05}, refuse: REFUSE}
+expected: {discordance: 0.3, differences: {full: 0.05}, REFUSE}
 """
 
 
-@pytest.mark.parametrize(("refuse", "status"), [("false", 0), ("true", 2)])
+@pytest.mark.parametrize(("refuse", "status"), [("", 0), ("power: 0.8", 2)])
 def test_power_on_the_command_line_warns_or_refuses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], refuse: str, status: int
 ) -> None:
@@ -208,7 +208,7 @@ def test_power_on_the_command_line_warns_or_refuses(
     said = " ".join(printed.out.split())
     assert "points or more beyond the claim's bound, the claim is supported with a probability of 80% (discord" in said
     assert "If the truth is a difference of 5 points, the claim is supported with a probability of " in said
-    assert ("cannot answer 1 of 1 claim" in printed.err) == (refuse == "true")
+    assert ("cannot answer 1 of 1 claim" in printed.err) == bool(refuse)
 
 
 def test_the_questions_that_an_undecided_claim_needs_are_those_for_its_estimate() -> None:

@@ -21,7 +21,7 @@ seed: 3
 dataset: {name: arithmetic, size: 4}
 models:
   base:  {model: openai/Llama, api_base: env:BASE}
-  actor: {trained: acc, role: actor}
+  actor: {model: trained/acc/actor}
 agents:
   - {name: actor, model: base}
   - {name: critic, model: base}

@@ -22,9 +22,9 @@ seed: 17
 dataset: {name: arithmetic, size: 6}
 models:
   base: {model: tiny/./base, temperature: 0.5}
-  early: {trained: acc, role: actor, repeat: 1}
-  actor: {trained: acc, role: actor, temperature: 0.0}
-  critic: {trained: acc, role: critic}
+  early: {model: trained/acc/actor/1}
+  actor: {model: trained/acc/actor, temperature: 0.0}
+  critic: {model: trained/acc/critic}
 agents:
   - {name: a, model: base}
   - {name: c, model: base}
@@ -115,12 +115,12 @@ def test_what_changes_what_is_learned_runs_trained_cells_again_and_no_others(
 
 
 def test_a_grid_may_vary_which_training_speaks(here: Path) -> None:
-    text = SPEC + "grid:\n  trained: {models.critic.repeat: [1, 2]}\n"
+    text = SPEC + "grid:\n  trained: {models.critic.model: [trained/acc/critic/1, trained/acc/critic/2]}\n"
     compiled = plan(here, text)
     models = {cell.name: cell.debate.role_agents["critic"][0].model.model for cell in compiled.cells}
-    assert models["trained[models.critic.repeat=1]"].endswith("/acc/1-critic/model")
+    assert models["trained[models.critic.model=trained/acc/critic/1]"].endswith("/acc/1-critic/model")
     assert models["trained"].endswith("/acc/2-critic/model")
-    assert "trained[models.critic.repeat=2]" in compiled.cell_named("trained").aliases
+    assert "trained[models.critic.model=trained/acc/critic/2]" in compiled.cell_named("trained").aliases
 
 
 def test_a_grid_may_vary_how_a_training_learns(here: Path) -> None:
@@ -206,11 +206,11 @@ def test_a_server_is_asked_for_a_name_that_ends_in_what_it_was_trained_from(here
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("role: critic}", "role: judge}", r":8:\d+: models\.critic\.role: acc trains no judge"),
-        ("trained: acc, role: critic", "trained: ac, role: critic", r":8:\d+: .*there is no training ac\n.*mean acc"),
-        ("repeat: 1", "repeat: 3", r":6:\d+: models\.early\.repeat: acc repeats 2 times at most"),
-        ("role: actor, temperature", "role: actor, model: tiny/x, temperature", r":7:\d+: .*either a model or"),
-        ("role: actor, temperature", "role: actor, api_base: env:X, temperature", r":7:\d+: .*api_base is that of"),
+        ("acc/critic}", "acc/judge}", r":8:\d+: models\.critic\.model: acc trains no judge"),
+        ("model: trained/acc/critic", "model: trained/ac/critic", r":8:\d+: .*there is no training ac\n.*mean acc"),
+        ("actor/1", "actor/3", r":6:\d+: models\.early\.model: acc repeats 2 times at most"),
+        ("acc/actor, temperature", "acc, temperature", r":7:\d+: .*and the role that it learned"),
+        ("actor, temperature", "actor, api_base: env:X, temperature", r":7:\d+: .*api_base is that of"),
         ("    method: untrained", "    method: trained", r":21:\d+: .*trained has a trained model itself"),
         ("    method: untrained", "    method: untrain", r":21:\d+: .*there is no method untrain"),
         ("    repeats: 2", "    repeats: 2\n    roles: [critic, actor, judge]", r":23:\d+: .*has no role judge"),
@@ -252,9 +252,7 @@ def test_a_role_whose_step_names_its_model_cannot_learn(here: Path) -> None:
     alone = text.replace("repeats: 2", "repeats: 1\n    roles: [actor]").replace(", c2]", ", c]")
     plan(
         here,
-        alone.replace("    , repeat: 1", "")
-        .replace("  critic: {trained: acc, role: critic}\n", "")
-        .replace("  - {name: c2, model: critic}\n", ""),
+        alone.replace("  critic: {model: trained/acc/critic}\n", "").replace("  - {name: c2, model: critic}\n", ""),
     )
 
 
@@ -275,7 +273,7 @@ def test_a_trained_model_speaks_in_steps_verifies_and_answers_handed_on_question
 
 MEETING = """\
   stepping: {protocol: rethinking, agents: [a]}
-  verified: {protocol: cot, agents: [a], confidence: {verifier: actor}}
+  verified: {protocol: cot, agents: [a], confidence: verifier(actor)}
   handing: {protocol: cot, agents: [a], defer: {below: 0.9, to: trained}}
 protocols:
   rethinking:

@@ -150,7 +150,7 @@ def test_a_declared_server_is_started_used_and_gone_also_after_a_failure(fresh: 
     """The stub as the spec's server; then one that refuses every call. A dry run starts none."""
     fresh.environment["PATH"] = f"{Path(sys.executable).parent}:{fresh.environment['PATH']}"
     command = f"python {OWN_STUB} --port {{port}}"
-    servers = f"servers:\n  stub: {{command: {json.dumps(command)}, env: STUB_URL, ready: /models}}\n"
+    servers = f"servers:\n  stub: {{command: {json.dumps(command)}, env: STUB_URL}}\n"
     fresh.write("specs/remote.yaml", REMOTE.replace("size: 6", "size: 2") + servers)
     fresh.environment.pop("STUB_URL", None)
     dry = fresh.snakemake("--dry-run", REMOTE_SCORES)
@@ -177,7 +177,7 @@ def test_a_declared_server_is_started_used_and_gone_also_after_a_failure(fresh: 
 
 def test_a_declared_server_that_does_not_come_up_is_one_clear_error(fresh: Bench) -> None:
     """A command that ends at once; its last words are shown."""
-    servers = "servers:\n  stub: {command: 'false', env: STUB_URL, ready: /models}\n"
+    servers = "servers:\n  stub: {command: 'false', env: STUB_URL}\n"
     fresh.write("specs/remote.yaml", REMOTE + servers)
     fresh.permit("remote")
     run = fresh.snakemake(REMOTE_SCORES)

@@ -1,4 +1,4 @@
-"""`expected: {refuse: true}`: a run whose claims cannot be answered ends before it begins."""
+"""`expected: {power: 0.8}`: a run whose claims cannot be answered ends before it begins."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from tests.workflow.bench import TWO_ALONE, Bench
 
 SPEC = TWO_ALONE.replace("size: 30", "size: 6")
-HOPELESS = "expected: {discordance: 0.3, differences: {high: 0.02}, refuse: true}\n"
-SURE = "expected: {discordance: 1.0, differences: {high: 1.0}, refuse: true}\n"
+HOPELESS = "expected: {discordance: 0.3, differences: {high: 0.02}, power: 0.8}\n"
+SURE = "expected: {discordance: 1.0, differences: {high: 1.0}, power: 0.8}\n"
 
 
 @pytest.mark.workflow
@@ -25,7 +25,9 @@ def test_a_claim_that_cannot_be_answered_stops_the_run_before_any_debate(fresh: 
     assert said.text.startswith("error: specs/small.yaml: this plan cannot answer")
 
 
-@pytest.mark.parametrize("expected", [SURE, HOPELESS.replace("true", "false"), ""], ids=["sure", "not asked", "none"])
+@pytest.mark.parametrize(
+    "expected", [SURE, HOPELESS.replace(", power: 0.8", ""), ""], ids=["sure", "not asked", "none"]
+)
 def test_what_can_be_answered_or_need_not_be_is_declared(fresh: Bench, expected: str) -> None:
     """Six questions that one method alone gets right, all six of them, have p = 2 / 2^6 = 0.03."""
     fresh.write("specs/small.yaml", SPEC + expected)

@@ -25,8 +25,8 @@ shard_size: 6
 dataset: {name: arithmetic, size: 6}
 models:
   base:   {model: tiny/./base, parameters: 1.0e5, tokens: 1.0e6, max_tokens: 8}
-  actor:  {trained: acc, role: actor}
-  critic: {trained: acc, role: critic}
+  actor:  {model: trained/acc/actor}
+  critic: {model: trained/acc/critic}
 agents:
   - {name: actor, model: base}
   - {name: critic, model: base}

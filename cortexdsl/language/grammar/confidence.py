@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cortexdsl.core import PlaceboKind
-from cortexdsl.language.grammar.entries import Name, OneOf, Share, StrictEntry, Text, Variable, Whole, invalid
+from cortexdsl.core import STATED, Measure, PlaceboKind
+from cortexdsl.language.grammar.core_words import WrittenAs
+from cortexdsl.language.grammar.entries import OneOf, Share, StrictEntry, Text, Variable, invalid
 from cortexdsl.language.grammar.expressions import expression
+from cortexdsl.language.nodes import shown
 
 SAMPLES = 5
 """Number of further replies for `consistency` without a number."""
 
 
-class ConsistencyForm(StrictEntry):
-    """`{consistency: k}`: the share of k further replies to the same prompt that give the same answer."""
-
-    example: ClassVar[str] = "{consistency: number of replies}"
-
-    consistency: Annotated[Whole, Field(ge=1, le=100)]
-    """The number of further replies."""
-
-
-class VerifierForm(StrictEntry):
-    """`{verifier: NAME}`: the score that the model NAME gives to the solution."""
-
-    verifier: Name
-    """The name of an entry of models."""
+PROMPT = "common/verify.j2"
+_MEASURES = {
+    "stated": STATED,
+    "logprob": Measure("logprob"),
+    "consistency": Measure("consistency", SAMPLES),
+    "verifier": Measure("verifier", prompt=PROMPT),
+}
 
 
-ConfidenceWord: TypeAlias = Literal["stated", "logprob", "consistency", "verifier"]
-ConfidenceText: TypeAlias = Annotated[ConfidenceWord | ConsistencyForm | VerifierForm, OneOf()]
+def _measure(text: str) -> Measure | MeasureBy:
+    """Return what `consistency(9)` or `verifier(MODEL)` means."""
+    written = re.fullmatch(r"(consistency|verifier)\(\s*([^()\s]+)\s*\)", text)
+    if written is not None and written[1] == "verifier":
+        return MeasureBy(written[2])
+    if written is not None and re.fullmatch(r"[1-9]\d?|100", written[2]):
+        return Measure("consistency", int(written[2]))
+    remedy = f"allowed: {', '.join(_MEASURES)}, consistency(9) with 1 to 100 replies, verifier(MODEL)"
+    raise invalid(f"{shown(text)} is not a source of confidence", remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureBy:
+    """A verifier that is an entry of models, by its name."""
+
+    model: str
+
+
+_Measure: TypeAlias = Annotated[
+    Annotated[Literal["stated", "logprob", "consistency", "verifier"], AfterValidator(_MEASURES.__getitem__)]
+    | Annotated[Text, AfterValidator(_measure)],
+    OneOf("consistency(9)", "verifier(MODEL)"),
+]
+ConfidenceText: TypeAlias = Annotated[Measure | MeasureBy, WrittenAs(_Measure)]
 
 
 FORMER_DEBATE_CONFIDENCE = ("linear", "log_odds", "verifier")

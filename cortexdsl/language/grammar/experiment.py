@@ -14,7 +14,6 @@ from cortexdsl.language.grammar.addresses import Address
 from cortexdsl.language.grammar.core_words import FromCore
 from cortexdsl.language.grammar.counterfactuals import WithoutText
 from cortexdsl.language.grammar.entries import (
-    Flag,
     Name,
     Number,
     OneOf,
@@ -47,8 +46,6 @@ class ServerText(StrictEntry):
     environment variable of the name in `env`."""
     env: Variable
     """What models call the server: api_base: env:NAME."""
-    ready: Text = "/models"
-    """The path below the address that is requested to see whether the server is ready."""
     seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = None
     """How many seconds to wait for the server. Default: 600 with a command, 10 without."""
 
@@ -103,16 +100,13 @@ class ExpectedText(StrictEntry):
     correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = None
     """How much replicates agree. 1: on each question, the difference between two methods is the same in all replicates,
     so more replicates add no power. Default: 1."""
-    accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = None
-    """The accuracy of all cells, or of each cell by its name."""
     differences: dict[Text, Number] = Field(default_factory=dict)
-    """The expected difference, for each claim or comparison."""
+    """The expected difference, for each claim or comparison; for a claim about one accuracy, the accuracy."""
     spread: dict[Text, Positive] = Field(default_factory=dict)
     """The standard deviation over questions, for each metric or claim."""
-    power: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.8
-    """The power that you want: the probability to find a difference of the expected size."""
-    refuse: Flag = False
-    """true: the run does not start if a claim has less power than you want."""
+    power: Annotated[float, Field(gt=0, lt=1, strict=True)] | None = None
+    """The least power, which is the probability to find a difference of the expected size: the run does not start if a
+    claim has less. Default: 0.8 is reported, and the run starts anyway."""
     reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = 200
     """The expected number of tokens of a reply, for cost estimates."""
 
@@ -214,8 +208,8 @@ class SpecText(StrictEntry):
     """What you expect of the results, for estimates of power and cost."""
     stopping: Annotated[StoppingRule, FromCore()] | None = None
     """Stop the run when the claims are decided."""
-    shard_size: Annotated[Literal["auto"] | Annotated[Whole, Field(ge=1)], OneOf()] = "auto"
-    """The number of questions per job. auto: the first run chooses it."""
+    shard_size: Annotated[Whole, Field(ge=1)] | None = None
+    """The number of questions per job. Default: the first run chooses it."""
     extends: Text | tuple[Text, ...] | None = None
     """A file or files that this spec builds on."""
 

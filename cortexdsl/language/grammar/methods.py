@@ -90,7 +90,7 @@ class MethodText(StrictEntry, extra="allow"):
     """For each role that you change: the agents or the model that have it."""
     prompts: dict[Variable, PromptText] = Field(default_factory=dict)
     """For each step that you change: its template."""
-    confidence: ConfidenceText = "stated"
+    confidence: ConfidenceText = Field("stated", validate_default=True)
     """How the confidence of an answer is measured."""
     placebo: PlaceboText = "none"
     """A control: what debaters are shown instead of the words of others. Write one value for all steps, or a value for

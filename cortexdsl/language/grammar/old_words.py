@@ -80,6 +80,22 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "ModelForm": {"persona": "agents: [{name: NAME, model: MODEL, persona: {}}], and [NAME] as the role"},
     "BallotForm": dict.fromkeys(("fallback", "tie"), "tie: {}, in the protocol beside decide"),
     "AgentText": {"given": "vars: {}"},
+    "ModelText": {
+        "trained": "model: trained/{}/ROLE",
+        "role": "model: trained/NAME/{}",
+        "repeat": "model: trained/NAME/ROLE/{}",
+        "top_p": "options: {top_p: {}}",
+        "system_role": "drop: [system] if the model takes no system message",
+        "stream": "timeout: 20 min for long replies, which are then streamed",
+    },
+    "PriceText": dict.fromkeys(("cache_write", "cache_write_1h"), "cached: alone; writing follows from input"),
+    "ServerText": {"ready": "nothing: /models says whether the server is ready"},
+    "ExpectedText": {
+        "accuracy": "differences: {CLAIM: ACCURACY}, for claims about one accuracy",
+        "refuse": "power: 0.8, so that the run does not start with less",
+    },
+    "ToolText": {"function": "tool: {}"},
+    "confidence": {"consistency": "confidence: consistency({})", "verifier": "confidence: verifier({})"},
     "LoopText": {"unless": "if: not ({})"},
     "SelectionForm": {"role": "hears: {}", "sparse": "{}", "within": "topology: {}"},
     **{form: {"above": "where: WEIGHT > {}, beside weight and keep"} for form in ("TopForm", "DropBottomForm")},
@@ -113,7 +129,17 @@ for the settings of built-in protocols.
 """
 
 _TURNS = {"latest": "last", "history": "all"}
-VALUES: Mapping[str, Mapping[str, str]] = {"memory": _TURNS, "shows": _TURNS, "roles": {"first": "1", "second": "2"}}
+VALUES: Mapping[str, Mapping[str, str]] = {
+    "memory": _TURNS,
+    "shows": _TURNS,
+    "roles": {"first": "1", "second": "2"},
+    "correction": {"hommel": "holm", "by": "bh"},
+    "deterministic": {"required": "true"},
+    "loss": dict.fromkeys(("dpo_norm", "ipo", "hinge", "nca", "bco", "sppo", "apo_zero", "apo_down"), "dpo"),
+    "tool": {"python": "package.module:function"},
+    "transport": {"litellm": ""},
+    "shard_size": {"auto": ""},
+}
 """By the key that is written now: old values, each with the new one."""
 
 GONE_NAMES: Mapping[str, str] = {
@@ -146,7 +172,9 @@ def value_remedy(route: Sequence[object], value: Any) -> str:
         return next(filter(None, lines), "")
     words = [VALUES[place][value] for place in places if isinstance(value, str) and value in VALUES.get(place, {})]
     label = "" if isinstance(route[-1], int) else f"{route[-1]}: "
-    return f"write {label}{words[-1]}" if words else ""
+    if not words:
+        return ""
+    return f"write {label}{words[-1]}" if words[-1] else f"remove {route[-1]}"
 
 
 def renewed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

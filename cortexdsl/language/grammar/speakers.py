@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
@@ -16,6 +17,7 @@ from cortexdsl.language.grammar.entries import (
     Flag,
     Name,
     Number,
+    OneOf,
     Plain,
     Share,
     StrictEntry,
@@ -25,6 +27,7 @@ from cortexdsl.language.grammar.entries import (
     invalid,
 )
 from cortexdsl.language.grammar.spending import BatchEntry, PriceEntry, RateEntry
+from cortexdsl.language.nodes import shown
 from cortexdsl.models.transports.registry import BATCH_PREFIXES, transport_type
 
 BUILTIN = "builtin/solver"
@@ -34,7 +37,9 @@ SOLVER_PARAMETERS = ("skill", "overconfidence", "stubbornness", "malformed")
 TRAINED = "trained/"
 """Prefix of models that training makes; their real names are known once they are trained."""
 
-SAMPLING = ("temperature", "top_p", "max_tokens")
+SAMPLING = ("temperature", "max_tokens")
+_REFUSABLE = ("seed", "system")
+"""What a provider may refuse besides options."""
 LITELLMS_OWN = (
     "additional_drop_params", "allowed_openai_params", "api_version", "custom_llm_provider", "drop_params",
     "extra_headers", "headers", "organization", "timeout",
@@ -42,7 +47,7 @@ LITELLMS_OWN = (
 """Options for litellm itself, which are not sent to a server."""
 
 
-_OF_SERVERS = ("api_base", "api_key_env", "transport", "batch", "rate", "timeout", "stream", "deterministic", "cache",
+_OF_SERVERS = ("api_base", "api_key_env", "transport", "batch", "rate", "timeout", "deterministic", "cache",
                "function_calls")  # fmt: skip
 
 
@@ -59,7 +64,7 @@ def _addresses(value: object) -> str | list[str]:
 _RESERVED = {
     "model": "it is written above", "messages": "prompts are templates", "seed": "seeds come from the spec's seed",
     "api_key": "write api_key_env: NAME, the variable that holds the key", "api_base": "write it beside options",
-    "base_url": "write api_base beside options", "stream": "write stream: beside options",
+    "base_url": "write api_base beside options", "stream": "replies are streamed if timeout is over 5 min",
     "stream_options": "streams are always asked for their token counts", "n": "write samples: in a step",
     **dict.fromkeys(SAMPLING, "write it beside options"),
     **dict.fromkeys(
@@ -78,11 +83,25 @@ def _options(value: dict[str, Any]) -> dict[str, Any]:
     for name in value:
         if name in _RESERVED:
             raise invalid(f"{name} is not an option", _RESERVED[name])
+    share = value.get("top_p", 1)
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+        raise invalid(f"top_p is {shown(share)}", "write a number above 0, at most 1")
     return value
 
 
-def _without_address(name: str) -> str:
+_TRAINED = re.compile(rf"{TRAINED}([^/]+)/([A-Za-z_]\w*)(?:/([1-9]\d?|100))?")
+
+
+def trained_parts(name: str) -> tuple[str, str, int | None] | None:
+    """Return the training, the role and the repeat that a model comes out of; None for a model of its own."""
+    made = _TRAINED.fullmatch(name)
+    return None if made is None else (made[1], made[2], int(made[3]) if made[3] else None)
+
+
+def _model_name(name: str) -> str:
     """Refuse a name with an address, such as `oobabooga/http://...`: litellm would send prompts there unasked."""
+    if name.startswith(TRAINED) and trained_parts(name) is None:
+        raise invalid("a trained model has a training, and the role that it learned", "write trained/NAME/actor")
     if "://" in name:
         raise invalid("the name of a model holds an address", "write api_base: and the address, and model: openai/NAME")
     return name
@@ -111,29 +130,22 @@ class ModelText(StrictEntry):
         **dict.fromkeys(("base_url", "api_url", "url"), "write api_base: and the address, or env:NAME"),
         **{
             name: f"other litellm options go under options: {{{name}: ...}}"
-            for name in ("top_k", "min_p", "frequency_penalty", "presence_penalty", "stop", "extra_body",
+            for name in ("top_k", "top_p", "min_p", "frequency_penalty", "presence_penalty", "stop", "extra_body",
                          "reasoning_effort", "logprobs", "repetition_penalty", "max_completion_tokens")
         },
     }  # fmt: skip
 
     example: ClassVar[str] = "{model: openai/NAME}"
 
-    model: Annotated[Text, AfterValidator(_without_address)] | None = None
-    """PROVIDER/NAME, such as openai/NAME; tiny/NAME or tiny/./PATH for a small model that runs in the process; or
-    builtin/solver."""
-    trained: Name | None = None
-    """Instead of model: the name of an entry of train. This model is its result."""
-    role: Variable | None = None
-    """For a trained model: the role that it learned."""
-    repeat: Annotated[Whole, Field(ge=1, le=100)] | None = None
-    """For a trained model: use the result of this repeat of its training. The first repeat is 1. Default: the last."""
+    model: Annotated[Text, AfterValidator(_model_name)] = ""
+    """PROVIDER/NAME, such as openai/NAME; tiny/NAME or tiny/./PATH for a small model that runs in the process;
+    builtin/solver; or trained/NAME/ROLE, what the training NAME made of the role. trained/NAME/ROLE/1 is its first
+    repeat."""
     api_base: Annotated[Any, PlainValidator(_addresses, json_schema_input_type=str | list[str] | None)] = None
     """The address of the server or provider, or env:NAME; or a list of addresses of servers that have the same model:
     calls are spread over them, and a server that is down is left out."""
     temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = None
     """The sampling temperature. Default: the server's."""
-    top_p: Annotated[float, Field(gt=0, le=1, strict=True)] | None = None
-    """The top_p of sampling. Default: the server's."""
     max_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = None
     """The largest number of tokens of a reply."""
     batch: BatchEntry | None = None
@@ -141,11 +153,8 @@ class ModelText(StrictEntry):
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(default_factory=dict)
     """Any other option of the provider, sent as it is."""
     drop: tuple[Text, ...] = ()
-    """Parameters that are not sent, because the provider refuses them: seed, temperature, top_p, max_tokens, or keys of
-    options."""
-    system_role: Flag | None = None
-    """false: the model takes no system message, and a persona begins the message of the user. Default: found by the
-    first call."""
+    """Parameters that are not sent, because the provider refuses them: seed, temperature, max_tokens, keys of options,
+    or system: a persona then begins the message of the user."""
     skill: Share | None = None
     """Built-in solver: how well it solves questions. Default: 0.6."""
     overconfidence: Share | None = None
@@ -158,10 +167,10 @@ class ModelText(StrictEntry):
 
     @model_validator(mode="after")
     def _fits_model(self) -> Self:
-        if self.model is None or self.trained is not None:
+        if not self.model:
+            raise invalid("an entry has a model", "write model: openai/NAME")
+        if self.model.startswith(TRAINED):
             return self._checked_trained()
-        if self.role is not None or self.repeat is not None:
-            raise invalid("a role and a repeat belong to a trained model", "write trained: NAME instead of model")
         name, model = self.model, self.as_model("")
         if name.startswith("builtin/"):
             if name != BUILTIN:
@@ -178,7 +187,7 @@ class ModelText(StrictEntry):
             if model.function_calls:
                 what = f"{name} runs in the process, without function calls"
                 raise invalid(what, "remove function_calls: it asks for tools in its text")
-            for word in ("rate", "timeout", "stream"):
+            for word in ("rate", "timeout"):
                 if getattr(model, word) is not None:
                     raise invalid(f"{name} runs in the process, and {word} is for a server", f"remove {word}")
         if not name.startswith("builtin/"):
@@ -191,21 +200,14 @@ class ModelText(StrictEntry):
             _check_transport(model)
         if self.batch is not None and model.transport != "batch":
             raise invalid("batch has settings of transport: batch", "write transport: batch, or remove batch")
-        allowed = (*SAMPLING, "seed", *self.options)
+        allowed = (*SAMPLING, *_REFUSABLE, *self.options)
         for option in self.drop:
             if option not in allowed:
                 raise invalid(f"drop: this entry sets no {option}", f"name some of: {', '.join(allowed)}")
         return self
 
     def _checked_trained(self) -> Self:
-        if self.trained is None:
-            raise invalid("an entry has a model, or says where it was trained", "write model: openai/NAME")
-        if self.model is not None:
-            raise invalid("an entry has either a model or a training that it comes out of", "remove model or trained")
-        if self.role is None:
-            raise invalid("a trained model has a role that it learned", "write role: actor")
-        odd = self.model_fields_set - {"trained", "role", "repeat", "options", *SAMPLING}
-        for name in sorted(odd):
+        for name in sorted(self.model_fields_set - {"model", "options", *SAMPLING}):
             raise invalid(
                 f"{name} is that of the model which was trained", f"remove it; allowed: {', '.join(SAMPLING)}"
             )
@@ -218,25 +220,19 @@ class ModelText(StrictEntry):
         return {key: value for key, value in written.items() if value is not None} | self.options
 
     def as_model(self, name: str) -> Model:
-        """Return the model, with all parameters of its requests as options.
-
-        A trained model is called `trained/NAME/ROLE` or `trained/NAME/ROLE/REPEAT`.
-        """
+        """Return the model, with all parameters of its requests as options."""
         addresses = self.api_base if isinstance(self.api_base, list) else [self.api_base] if self.api_base else []
         options = {key: value for key, value in self._requested.items() if key not in self.drop}
-        trained = "/".join(str(part) for part in (self.trained, self.role, self.repeat) if part)
-        refused = {"seed": "seed" in self.drop, "system": self.system_role is False}
         return core_value(
             Model,
             self,
-            translated=(*SAMPLING, *SOLVER_PARAMETERS, "trained", "role", "repeat", "drop", "system_role"),
+            translated=(*SAMPLING, *SOLVER_PARAMETERS, "drop"),
             name=name,
-            model=self.model or TRAINED + trained,
             api_base=addresses[0] if addresses else None,
             copies=tuple(addresses[1:]),
             options=MappingProxyType(options),
             batch=self.batch or BatchSettings(),
-            refused=tuple(what for what, is_refused in refused.items() if is_refused),
+            refused=tuple(what for what in _REFUSABLE if what in self.drop),
         )
 
 
@@ -253,10 +249,6 @@ def _check_transport(model: Model) -> None:
     direct = transport_type("direct/")
     if transport_type(model.model).is_in_process:
         raise invalid("a model that runs here is reached by no transport", "remove transport")
-    if model.transport == "litellm":
-        if transport_type(model.model) is direct:
-            raise invalid("a model named direct/... goes the direct way", f"write openai/{model.model[7:]}")
-        return
     if model.transport == "batch":
         _check_batch(model)
         if model.api_base is not None and direct.serves(model.model):
@@ -306,7 +298,7 @@ class AgentText(StrictEntry):
 
     example: ClassVar[str] = "{name: NAME, model: MODEL}"
     hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("temperature", "top_p", "max_tokens"), "write it in an entry of models, and name that entry: model: NAME"
+        ("temperature", "max_tokens"), "write it in an entry of models, and name that entry: model: NAME"
     )
 
     name: Name
@@ -322,10 +314,11 @@ class AgentText(StrictEntry):
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "calculator": (),
     "search": ("source", "top"),
-    "python": ("function", "seconds"),
+    "python": ("seconds",),
     "program": (),
 }
-"""The tools, and the words of their entries; all of them may have `about`."""
+"""The tools, and the words of their entries; all of them may have `about`. `python` is any function."""
+_Function: TypeAlias = Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")]
 
 
 class ToolText(StrictEntry):
@@ -333,9 +326,10 @@ class ToolText(StrictEntry):
 
     example: ClassVar[str] = "{tool: calculator}"
 
-    tool: Literal["calculator", "search", "python", "program"]
-    """calculator: computes expressions. search: finds passages in a knowledge source. python: calls a function of your
-    own. program: runs a Python program that a model wrote, in a sandbox."""
+    tool: Annotated[Literal["calculator", "search", "program"] | _Function, OneOf("package.module:function")]
+    """calculator: computes expressions. search: finds passages in a knowledge source. program: runs a Python program
+    that a model wrote, in a sandbox. package.module:function: a function of your own, which takes a text and returns
+    one. It runs only with your permission (`cortexdsl trust`)."""
     about: Text | None = None
     """What the tool does, for agents that may use it in their turns. A function needs it; other tools have a text of
     their own."""
@@ -343,18 +337,19 @@ class ToolText(StrictEntry):
     """For search: the name of an entry of knowledge."""
     top: Annotated[Whole, Field(ge=1, le=1_000)] = 3
     """For search: the number of passages per query."""
-    function: Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")] | None = None
-    """For python: package.module:function. It takes a text and returns a text. It runs only with your permission
-    (`cortexdsl trust`)."""
     seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = 10.0
-    """For python: how many seconds a call may take."""
+    """For a function: how many seconds a call may take."""
 
     @model_validator(mode="after")
     def _fits_tool(self) -> Self:
-        allowed = TOOLS[self.tool]
+        allowed = TOOLS[self.kind]
         for name in sorted(self.model_fields_set - {"tool", "about", *allowed}):
             raise invalid(f"{name} does not go with tool: {self.tool}", f"allowed: {', '.join((*allowed, 'about'))}")
-        for name in allowed[:1]:
-            if getattr(self, name) is None:
-                raise invalid(f"a {self.tool} tool needs a {name}", f"write {name}: ...")
+        if self.tool == "search" and self.source is None:
+            raise invalid("a search tool needs a source", "write source: ...")
         return self
+
+    @property
+    def kind(self) -> str:
+        """The kind of tool, by which its model is named."""
+        return "python" if ":" in self.tool else self.tool

@@ -20,8 +20,6 @@ PriceEntry: TypeAlias = Annotated[
         input=_Dollars,
         output=_Dollars,
         cached=_Dollars | None,
-        cache_write=_Dollars | None,
-        cache_write_1h=_Dollars | None,
     ),
 ]
 

@@ -11,7 +11,7 @@ from cortexdsl.language.grammar.addresses import Place
 from cortexdsl.language.grammar.entries import Flag, Name, Share, StrictEntry, Template, Variable, Whole, invalid
 from cortexdsl.language.grammar.questions import DatasetText
 
-Loss: TypeAlias = Literal["dpo", "dpo_norm", "ipo", "hinge", "nca", "bco", "sppo", "apo_zero", "apo_down", "sft"]
+Loss: TypeAlias = Literal["dpo", "sft"]
 
 
 def _to_learn_from(entry: DatasetText) -> DatasetText:

@@ -27,8 +27,11 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 _LIST = re.compile(r"\[([A-Za-z0-9_.+-]+(?:, [A-Za-z0-9_.+-]+)+)\]")
 
 
+_MEASURE = re.compile(r"^(consistency|verifier)\(([\w.+-]+)\)$")
+
+
 def value_name(value: Any) -> str:
-    """Return a grid value as a word: `{top: 3}` is `top-3`, a list `[0.8, 0.6]`."""
+    """Return a grid value as a word: `{top: 3}` is `top-3`, `verifier(m)` is `verifier-m`, a list `[0.8, 0.6]`."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "none"}[value]
     if isinstance(value, float):
@@ -40,7 +43,7 @@ def value_name(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {value_name(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(value_name, value))}]"
-    return str(value)
+    return _MEASURE.sub(r"\1-\2", str(value))
 
 
 def point_name(method: str, axes: Mapping[str, Any]) -> str:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from cortexdsl.core import (
     ELSE,
-    STATED,
     Agent,
     Measure,
     Method,
@@ -21,7 +20,7 @@ from cortexdsl.core import (
 )
 from cortexdsl.engine.methods import debating_roles, scheduled_choices, with_each_model
 from cortexdsl.errors import nearest
-from cortexdsl.language.grammar.confidence import SAMPLES, ConsistencyForm, VerifierForm
+from cortexdsl.language.grammar.confidence import PROMPT, MeasureBy
 from cortexdsl.language.grammar.methods import MethodText
 from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.protocol import ModelForm, ToolForm
@@ -246,7 +245,6 @@ def _others(first: str, by_agent: Mapping[str, str]) -> dict[str, str]:
     return {name: prompt for name, prompt in by_agent.items() if prompt != first}
 
 
-PROMPT = "common/verify.j2"
 LOGPROBS = "logprobs"
 """The option that requests the probabilities of the tokens of a reply."""
 
@@ -277,29 +275,14 @@ def with_confidence(method: Method, words: MethodText, choice: MethodChoice) -> 
     SpecError
         There is no such model, or an agent's model has no probabilities of tokens.
     """
-    match words.confidence:
-        case "consistency":
-            measure = Measure("consistency", SAMPLES)
-        case ConsistencyForm(consistency=samples):
-            measure = Measure("consistency", samples)
-        case "verifier" | VerifierForm() as verifier:
-            measure = Measure("verifier", verifier=_verifier(verifier, "confidence", choice), prompt=PROMPT)
-        case "logprob":
-            method, measure = _with_logprobs(method, choice), Measure("logprob")
-        case _:
-            measure = STATED
+    measure = words.confidence
+    if isinstance(measure, MeasureBy):
+        if measure.model not in choice.models:
+            what = f"{choice.label}.confidence: there is no model {measure.model}"
+            refuse(choice.node.where(("confidence",)), what, nearest(measure.model, choice.models, say="models"))
+        measure = Measure("verifier", verifier=choice.models[measure.model], prompt=PROMPT)
+    method = _with_logprobs(method, choice) if measure.source == "logprob" else method
     return replace(method, confidence=measure)
-
-
-def _verifier(written: str | VerifierForm, word: str, choice: MethodChoice) -> Model | None:
-    """Return the model that verifies; None for each agent's own."""
-    if isinstance(written, str):
-        return None
-    if written.verifier not in choice.models:
-        what = f"{choice.label}.{word}: there is no model {written.verifier}"
-        remedy = nearest(written.verifier, choice.models, say="models")
-        refuse(choice.node.where((word, "verifier")), what, remedy)
-    return choice.models[written.verifier]
 
 
 def _with_logprobs(method: Method, choice: MethodChoice) -> Method:

@@ -220,11 +220,11 @@ def timeout_of(model: Model, default: float = TIMEOUT) -> float:
 
 
 def is_streamed(model: Model) -> bool:
-    """Say whether replies of a model are streamed: as its entry says, else if its timeout is long.
+    """Say whether replies of a model are streamed: if its timeout is long.
 
     What lies between client and server (proxies, load balancers) closes connections on which nothing moves for minutes.
     """
-    return model.stream if model.stream is not None else timeout_of(model) > TIMEOUT
+    return timeout_of(model) > TIMEOUT
 
 
 def wire_seed(seed: int) -> int:

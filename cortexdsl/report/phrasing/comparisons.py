@@ -126,9 +126,7 @@ def correction_in_words(correction: str) -> str:
     """Say how p-values were adjusted."""
     known = {
         "holm": "after Holm's correction",
-        "hommel": "after Hommel's correction",
         "bh": "with the false discovery rate controlled (Benjamini and Hochberg)",
-        "by": "with the false discovery rate controlled (Benjamini and Yekutieli)",
         "none": "without any correction for multiple comparisons",
     }
     return known.get(correction, f"after the correction {correction}")

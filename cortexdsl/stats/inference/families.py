@@ -26,7 +26,7 @@ from cortexdsl.stats.tables.rows import BoundRow, ComparisonRow, columns_of, col
 from cortexdsl.stats.tables.score_table import ALL, ScoreTable, absent_of, score_table
 from cortexdsl.stats.tables.units import Units, units, with_doubtful_rows
 
-CORRECTIONS = {"holm": "holm", "hommel": "hommel", "bh": "fdr_bh", "by": "fdr_by"}
+CORRECTIONS = {"holm": "holm", "bh": "fdr_bh"}
 
 
 def adjust(p: Sequence[float] | Floats, correction: str = "holm", absent: int = 0) -> Floats:
@@ -37,7 +37,7 @@ def adjust(p: Sequence[float] | Floats, correction: str = "holm", absent: int = 
     p : sequence of float
         NaN (nothing could be tested) stays NaN and counts as p = 1, because it belongs to the family.
     correction : str
-        `holm` or `hommel` (family-wise error), `bh` or `by` (false discovery rate), `none`.
+        `holm` (family-wise error), `bh` (false discovery rate), `none`.
     absent : int
         Further tests of the family (claims declared before the run and withdrawn since). Each counts as p = 1, so that
         withdrawing one makes no other more significant.
@@ -76,7 +76,7 @@ def simultaneous_level(
 ) -> float:
     """Return the level of each interval at which all intervals of a family hold together.
 
-    Under a correction of the family-wise error (`holm`, `hommel`) that is Bonferroni's 1 - alpha / m: all intervals
+    Under a correction of the family-wise error (`holm`) that is Bonferroni's 1 - alpha / m: all intervals
     cover at once in at least `level` of experiments. Holm's own regions (Guilbaud 2008) give only the sign of a
     rejected difference unless all are rejected, and readers need its size. Under `bh` and `by` it is 1 - r alpha / m
     with r significant tests: the expected share of significant differences whose interval misses is at most alpha.
@@ -93,8 +93,7 @@ def simultaneous_level(
     if correction not in FALSE_DISCOVERY:
         return 1 - alpha / tests
     significant = max(int((adjust(p, correction, absent) <= alpha).sum()), 1)
-    weaker = float((1 / np.arange(1, tests + 1)).sum()) if correction == "by" else 1.0
-    return 1 - alpha * significant / (tests * weaker)
+    return 1 - alpha * significant / tests
 
 
 NULL = "a difference of 0, two-sided"

@@ -33,10 +33,8 @@ class Expectation:
         The share of questions on which exactly one of two methods is right.
     correlation : float or None
         Of the difference on a question between replicates; None counts as 1, so that replicates add nothing.
-    accuracy : float, mapping of cell to float, or None
-        For claims about one accuracy.
     differences : mapping of claim (or the first cell of claims about accuracy) to float
-        The expected true difference (or ratio).
+        The expected true difference (or ratio); of a claim about one accuracy, the accuracy.
     spread : mapping of claim or metric to float
         The standard deviation over questions: for a metric (`accuracy per input_tokens` is one), of the difference of
         two cells or the log of their ratio; for a claim, of its contrast.
@@ -50,7 +48,6 @@ class Expectation:
 
     discordance: float | None = None
     correlation: float | None = None
-    accuracy: float | Mapping[str, float] | None = None
     differences: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     spread: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     power: float = 0.8
@@ -92,11 +89,8 @@ def _given(design: Design, replicates: int, expected: Expectation) -> Basis | No
     if claim.metric not in SCORES or design.ratio:
         return None
     if len(design.cells) == 1:
-        known = expected.accuracy
-        accuracy = known.get(design.cells[0]) if isinstance(known, Mapping) else known
-        spread = float(np.sqrt(accuracy * (1 - accuracy))) if accuracy is not None else 0.5
-        text = f"accuracy {accuracy:g} given" if accuracy is not None else "largest spread"
-        return Basis(text, spread, float("nan") if accuracy is None else accuracy)
+        text = "largest spread" if np.isnan(size) else f"accuracy {size:g} given"
+        return Basis(text, 0.5 if np.isnan(size) else float(np.sqrt(size * (1 - size))), size)
     discordance = ASSUMED_DISCORDANCE if expected.discordance is None else expected.discordance
     how = "assumed" if expected.discordance is None else "given"
     correlation = 1.0 if expected.correlation is None else max(expected.correlation, 0.0)
@@ -247,7 +241,7 @@ def _behaviour(sample: Units, size: float, spread: float, replicates: int) -> Tr
 def _stated(design: Design, expected: Expectation) -> float:
     """Return the expected difference; by default 0 for equivalence and non-inferiority, else NaN (as estimated)."""
     plain = {one_line(key): value for key, value in expected.differences.items()}
-    names = [design.cells[0]] if design.claim.metric in SCORES else []
+    names = [design.cells[0]] if design.claim.metric in SCORES and len(design.cells) > 1 else []
     for key in (one_line(design.claim.text), *names):
         if key in plain:
             return plain[key]

@@ -25,7 +25,7 @@ def grid(text: str, values: str) -> str:
 
 
 def test_each_value_is_a_point_of_a_grid_and_the_default_is_the_method_itself(tmp_path: Path) -> None:
-    found = load_cells(tmp_path, grid(SMALL, "[stated, consistency, {consistency: 3}, verifier, {verifier: small}]"))
+    found = load_cells(tmp_path, grid(SMALL, "[stated, consistency, consistency(3), verifier, verifier(small)]"))
     by_name = {arm.name: arm.debate for arm in found}
     assert by_name["full[confidence=stated]"] == by_name["full"]
     measures = {name: debate.confidence for name, debate in by_name.items()}
@@ -60,11 +60,15 @@ def test_an_entry_that_asks_for_logprobs_itself_shares_its_calls_with_all_points
     ("text", "what", "remedy"),
     [
         (grid(SMALL, "[logprob]"), "ann is builtin/solver, which has no probabilities", "use consistency or verifier"),
-        (grid(SMALL, "[guess]"), "confidence is 'guess'", "stated, logprob, consistency, verifier"),
-        (grid(SMALL, "[{consistency: 0}]"), "consistency is 0", "at least 1"),
-        (grid(SMALL, "[{verifier: smal}]"), "there is no model smal", "did you mean small?"),
+        (grid(SMALL, "[guess]"), "'guess' is not a source of confidence", "stated, logprob, consistency, verifier"),
+        (grid(SMALL, "[consistency(0)]"), "'consistency(0)' is not a source", "1 to 100 replies"),
+        (grid(SMALL, "[verifier(smal)]"), "there is no model smal", "did you mean small?"),
         (grid(REMOTE.replace("model: small}", "model: sure}"), "[logprob]"), "says logprobs: false", "remove that"),
-        (SMALL.replace("full: {", "full: {confidence: {samples: 3}, "), "confidence", "{consistency: number"),
+        (
+            SMALL.replace("full: {", "full: {confidence: {consistency: 3}, "),
+            "confidence",
+            "write confidence: consistency(3)",
+        ),
     ],
 )
 def test_a_wrong_value_is_told_where_it_stands(tmp_path: Path, text: str, what: str, remedy: str) -> None:
@@ -89,7 +93,7 @@ def test_what_measures_is_planned_and_counted_and_its_model_is_known(tmp_path: P
     text = SPEC.replace(
         "agents:\n", "  judge: {model: direct/j, api_base: env:J, price: {input: 0, output: 0}}\nagents:\n"
     )
-    text = text.replace("grid:\n", "grid:\n  full:\n    confidence: [{consistency: 2}, {verifier: judge}]\n")
+    text = text.replace("grid:\n", "grid:\n  full:\n    confidence: [consistency(2), verifier(judge)]\n")
     found = plan(tmp_path, text)
     _, by_cell = rehearse_plan(found)
     assert by_cell["full"].calls == 72

@@ -54,7 +54,7 @@ def test_teams_models_prompts_and_roles_as_axes(tmp_path: Path) -> None:
 def test_two_words_of_one_model_vary_together(tmp_path: Path) -> None:
     text = (
         SMALL.replace("builtin/solver, skill: 0.55", "openai/x")
-        + "grid: {full: {models.small.temperature: [0.9], models.small.top_p: [0.1], models.small.options.x: [1]}}\n"
+        + "grid: {full: {models.small.temperature: [0.9], models.small.options: [{top_p: 0.1, x: 1}]}}\n"
     )
     options = load_cells(tmp_path, text)[2].debate.role_agents["debater"][0].model.options
     assert options == {"temperature": 0.9, "top_p": 0.1, "x": 1}

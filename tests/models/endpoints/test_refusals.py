@@ -74,7 +74,7 @@ def test_a_damaged_file_costs_one_more_refusal(tmp_path: Path, content: bytes) -
 SPEC = """\
 title: Reasoning
 dataset: {name: arithmetic, size: 2}
-models: {o: {model: openai/o3-mini, temperature: 0.7, top_p: 0.9, max_tokens: 900ENTRY}}
+models: {o: {model: openai/o3-mini, temperature: 0.7, max_tokens: 900, options: {top_p: 0.9}ENTRY}}
 agents: [{name: a, model: o}]
 methods: {vote: {protocol: voting}}
 limits: {dollars: 1}

@@ -229,7 +229,7 @@ def test_a_streamed_function_call_arrives_in_pieces(way: str, tmp_path: Path) ->
         chunk({}, "tool_calls"),
     ]
     answer = [chunk({"role": "assistant", "content": "Answer: "}), chunk({"content": "17"}), chunk({}, "stop")]
-    (turn,) = debate(Server(stream, answer), tmp_path, way, stream=True).turns
+    (turn,) = debate(Server(stream, answer), tmp_path, way, timeout=900.0).turns
     assert [use.result for use in turn.uses] == ["3*4+5 = 17", "2+2 = 4"]
     assert turn.answer == "17"
 

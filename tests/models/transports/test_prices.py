@@ -148,7 +148,7 @@ def test_an_unknown_price_is_asked_for_without_figures_to_paste(
     assert "price: {input: DOLLARS, output: DOLLARS}" in refused
     assert "0.15" not in said + refused
     priced = text.replace("calls: 100", "dollars: 1").replace(
-        "unheard-of}", "unheard-of, price: {input: 3, output: 15, cached: 0.3, cache_write: 3.75}}"
+        "unheard-of}", "unheard-of, price: {input: 3, output: 15, cached: 0.3}}"
     )
     Path("specs/x.yaml").write_text(priced)
     assert main(["check", "x"]) == 0

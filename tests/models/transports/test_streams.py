@@ -90,8 +90,8 @@ def test_a_streamed_reply_is_logged_like_one_that_comes_at_once(tmp_path: Path, 
         folder = tmp_path / name
         folder.mkdir()
         stub = Streams(["ok", "thinks", "cut", "garbage"])
-        options = {"logprobs": True}
-        calls = [question(way, text, stream=streams, options=options if text == "a" else {}) for text in "abcd"]
+        options, limit = {"logprobs": True}, 900.0 if streams else 60.0
+        calls = [question(way, text, timeout=limit, options=options if text == "a" else {}) for text in "abcd"]
         asked(stub, folder, *calls)
         assert [body.get("stream", False) for body in stub.bodies] == [streams] * 4
         logs.append(records(folder))
@@ -104,20 +104,20 @@ def test_a_streamed_reply_is_logged_like_one_that_comes_at_once(tmp_path: Path, 
 def test_a_stream_that_breaks_off_is_a_failed_attempt(tmp_path: Path, way: str) -> None:
     """Two attempts end cleanly without the end of the reply, one with an error: the fourth reply alone is kept."""
     stub = Streams(["broken", "error", "broken"])
-    (reply,) = asked(stub, tmp_path, question(way, stream=True))
+    (reply,) = asked(stub, tmp_path, question(way, timeout=900.0))
     assert (reply.text, reply.error, stub.calls) == ("reply to hi [1]", None, 4)
     assert records(tmp_path)[0]["retries"] == {"transient": 3}
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_server_that_does_not_stream_is_read_as_always(tmp_path: Path, way: str) -> None:
-    (reply,) = asked(Streams(["at once"]), tmp_path, question(way, stream=True))
+    (reply,) = asked(Streams(["at once"]), tmp_path, question(way, timeout=900.0))
     assert (reply.text, reply.completion_tokens) == ("reply to hi [1]", 5)
 
 
-def test_long_timeouts_stream_unless_the_entry_says_otherwise() -> None:
-    entries = [{}, {"timeout": 300.0}, {"timeout": 301.0}, {"timeout": 900.0, "stream": False}, {"stream": True}]
-    assert [is_streamed(Model("m", "openai/m", **entry)) for entry in entries] == [False, False, True, False, True]
+def test_long_timeouts_stream() -> None:
+    entries = [{}, {"timeout": 300.0}, {"timeout": 301.0}]
+    assert [is_streamed(Model("m", "openai/m", **entry)) for entry in entries] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_other_protocols_stream_through_litellm(tmp_path: Path, provider: str, i
             async with open_client(tmp_path / "own.jsonl", runtime=runtime) as client:
                 return await client(
                     call_of(
-                        model=model, api_base="env:BASE", api_key_env="A_KEY", stream=True, options={"max_tokens": 99}
+                        model=model, api_base="env:BASE", api_key_env="A_KEY", timeout=900.0, options={"max_tokens": 99}
                     )
                 )
         finally:

@@ -74,4 +74,4 @@ def test_the_curve_has_a_row_for_each_step_and_each_look() -> None:
 
 def test_the_likelihood_of_chosen_replies_is_a_second_term_unless_it_weighs_nothing() -> None:
     assert Settings(nll=0.5).losses() == (["sigmoid", "sft"], [1.0, 0.5])
-    assert Settings(loss="ipo", nll=0.0).losses() == (["ipo"], [1.0])
+    assert Settings(nll=0.0).losses() == (["sigmoid"], [1.0])

@@ -16,7 +16,7 @@ from cortexdsl.errors import InputError, RecordError
 from cortexdsl_tiny.chat import Chat
 from cortexdsl_tiny.folder import Folder
 from cortexdsl_tiny.llama import Cache, Llama
-from cortexdsl_train.fit.examples import LOSSES, PAIR, SINGLE, Settings, read_examples
+from cortexdsl_train.fit.examples import PAIR, SINGLE, Settings, read_examples
 from tests.tiny.made import made
 from tests.train.fit.kit import pair, pairs, written
 
@@ -171,13 +171,6 @@ def test_a_killed_training_goes_on_to_the_same_weights(
 def test_checkpoints_of_another_training_are_not_gone_on_from(once: Path, again: Again) -> None:
     assert again.had_checkpoints
     assert _weights(again.place) == _weights(once)
-
-
-@pytest.mark.parametrize("loss", sorted(LOSSES.keys() - {"dpo"}))
-def test_each_loss_trains(base: Path, tmp_path: Path, loss: str) -> None:
-    _fit(base, tmp_path / loss, Settings(loss=loss, rank=2, rate=1e-3, batch=4), pairs(tmp_path / "p.jsonl", 4, 0))
-    assert _weights(tmp_path / loss) != (base / "model.safetensors").read_bytes()
-    assert len((tmp_path / loss / "curve.csv").read_text().splitlines()) == 2
 
 
 def test_single_replies_are_learned_by_heart(base: Path, tmp_path: Path) -> None:
