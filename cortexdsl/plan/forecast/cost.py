@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import comb
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import bound_of
@@ -30,7 +30,7 @@ from cortexdsl.plan.rehearsal.estimate import (
     Lengths,
     OwnLengths,
     Rehearsal,
-    estimate_of,
+    RehearsedCalls,
     rehearse,
 )
 from cortexdsl.plan.rehearsal.full_length import depends_on_replies
@@ -50,8 +50,8 @@ LABELS = "(labels)"
 WHAT_IF = "(what if: {})"
 TRAIN = "(train: {})"
 FIT = "(fit: {})"
-RehearsedMethods: TypeAlias = dict[str, tuple[Method, CostEstimate]]
-"""The method of each cell as it was rehearsed, and its cost."""
+RehearsedMethods: TypeAlias = dict[str, tuple[Method, RehearsedCalls]]
+"""The method of each cell as it was rehearsed, and its calls."""
 
 
 def is_bound(plan: Plan) -> bool:
@@ -77,28 +77,47 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
         A template cannot be rendered on real questions.
     """
     by_cell = {cell.name: CostEstimate() for cell in plan.cells}
-    lengths = OwnLengths(plan.reply_tokens)
-    for label, task, sample, factor in _samples(plan):
-        rehearsed = asyncio.run(_rehearsed_methods(plan, task, sample, {}, lengths))
-        for name, (_, estimate) in rehearsed.items():
-            by_cell[name] += estimate * factor
-        if plan.is_judged(label):
-            judge = estimate_of(judge_calls(plan, task, sample, lengths)) * (factor * len(plan.cells))
-            by_cell[JUDGE] = by_cell.get(JUDGE, CostEstimate()) + judge
-        if plan.labelling is not None and plan.labelling.judge is not None:
-            methods = [method for method, _ in rehearsed.values()]
-            of_labels = (
-                estimate_of(label_calls(plan, task, sample, methods, lengths, renderer(plan.templates, task))) * factor
-            )
-            by_cell[LABELS] = by_cell.get(LABELS, CostEstimate()) + of_labels
-        if plan.tournament:
-            ballots = estimate_of(sample_ballots(plan, task, sample, lengths)) * (factor * comb(len(plan.cells), 2))
-            by_cell[TOURNAMENT] = by_cell.get(TOURNAMENT, CostEstimate()) + ballots
-    for (name, _), estimate in rehearse_whatifs(plan, plan.whatifs).items():
-        by_cell[WHAT_IF.format(name)] = by_cell.get(WHAT_IF.format(name), CostEstimate()) + estimate
-    by_cell |= {TRAIN.format(name): estimate for name, estimate in rehearse_trainings(plan).items()}
-    by_cell |= {FIT.format(names): estimate for names, estimate in rehearse_fits(plan).items()}
+    rows = [(row, sent.estimate * factor) for row, sent, factor in _loads(plan)]
+    rows += [(WHAT_IF.format(name), each) for (name, _), each in rehearse_whatifs(plan, plan.whatifs).items()]
+    for row, estimate in (*rows, *_rehearse_trainings(plan), *_rehearse_fits(plan)):
+        by_cell[row] = by_cell.get(row, CostEstimate()) + estimate
     return sum(by_cell.values(), CostEstimate()), by_cell
+
+
+class Load(NamedTuple):
+    """Calls about one dataset: of a cell, or of judges; each is sent `factor` times."""
+
+    row: str
+    sent: RehearsedCalls
+    factor: float
+
+
+def _loads(plan: Plan) -> Iterator[Load]:
+    """Yield what the cells send about each dataset, and what judges send about their debates."""
+    lengths = OwnLengths(plan.reply_tokens)
+    for task, sample, factor in _samples(plan):
+        rehearsed = asyncio.run(_rehearsed_methods(plan, task, sample, {}, lengths))
+        yield from (Load(name, sent, factor) for name, (_, sent) in rehearsed.items())
+        methods, render = [method for method, _ in rehearsed.values()], renderer(plan.templates, task)
+        cells = len(plan.cells)
+        for row, calls, times in (
+            (JUDGE, judge_calls(plan, task, sample, lengths), cells),
+            (LABELS, label_calls(plan, task, sample, methods, lengths, render), 1),
+            (TOURNAMENT, sample_ballots(plan, task, sample, lengths), comb(cells, 2)),
+        ):
+            if calls:
+                yield Load(row, RehearsedCalls(calls, calls), factor * times)
+
+
+def rehearsed_loads(plan: Plan) -> dict[str, tuple[float, float]]:
+    """Return the calls that are sent to each model entry in debates and judgements, and their tokens."""
+    loads: dict[str, tuple[float, float]] = {}
+    for _, sent, factor in _loads(plan):
+        for call, input_tokens, output_tokens in sent.new:
+            requests, tokens = loads.get(call.model.name, (0.0, 0.0))
+            used = factor * (input_tokens + output_tokens)
+            loads[call.model.name] = requests + factor, tokens + used
+    return loads
 
 
 def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, Ablation], CostEstimate]:
@@ -108,44 +127,37 @@ def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, A
     """
     estimates: dict[tuple[str, Ablation], CostEstimate] = {}
     lengths = OwnLengths(plan.reply_tokens)
-    for _, task, sample, factor in _samples(plan) if whatifs else ():
+    for task, sample, factor in _samples(plan) if whatifs else ():
         for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs, lengths)).items():
             estimates[key] = estimates.get(key, CostEstimate()) + estimate * factor
     return estimates
 
 
-def rehearse_trainings(plan: Plan) -> dict[str, CostEstimate]:
-    """Estimate the cost of the debates that trainings learn from; phases share equal calls."""
-    seen: set[str] = set()
+def _rehearse_trainings(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
+    """Yield the cost of the debates that each phase of a training learns from; phases share equal calls."""
+    seen: dict[str, CallLengths] = {}
     lengths = OwnLengths(plan.reply_tokens)
-    return {
-        training.name: sum(
-            (asyncio.run(_rehearse_phase(plan, training, phase, seen, lengths)) for phase in training.phases),
-            CostEstimate(),
-        )
-        for training in plan.trainings
-    }
+    for training in plan.trainings:
+        for phase in training.phases:
+            yield TRAIN.format(training.name), asyncio.run(_rehearse_phase(plan, training, phase, seen, lengths))
 
 
-def rehearse_fits(plan: Plan) -> dict[str, CostEstimate]:
-    """Estimate the cost of the debates that functions are fitted on, by their names: some share their debates."""
+def _rehearse_fits(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
+    """Yield the cost of the debates that functions are fitted on, by their names: some share their debates."""
     debates: dict[tuple[str, str], list[str]] = {}
     for fitted in plan.learned:
         debates.setdefault((fitted.label, fitted.cell), []).append(fitted.name)
     seen: dict[str, CallLengths] = {}
     lengths = OwnLengths(plan.reply_tokens)
-    estimates = {}
     for (label, cell), names in debates.items():
         task, method = plan.task(label), plan.cell_named(cell).debate
-        sample = _sample(task, len(plan.cells))
-        render = renderer(plan.templates, task)
-        estimate = asyncio.run(rehearse(method, sample, render, seed=plan.seed, lengths=lengths, seen=seen))
-        estimates[", ".join(names)] = estimate * (len(task.questions) / max(1, len(sample)))
-    return estimates
+        sample, render = _sample(task, len(plan.cells)), renderer(plan.templates, task)
+        sent = asyncio.run(rehearse(method, sample, render, seed=plan.seed, lengths=lengths, seen=seen))
+        yield FIT.format(", ".join(names)), sent.estimate * (len(task.questions) / max(1, len(sample)))
 
 
 async def _rehearse_phase(
-    plan: Plan, training: Training, phase: Phase, seen: set[str], lengths: Lengths
+    plan: Plan, training: Training, phase: Phase, seen: dict[str, CallLengths], lengths: Lengths
 ) -> CostEstimate:
     task = training.task
     sample = _sample(task, len(plan.cells))
@@ -156,10 +168,7 @@ async def _rehearse_phase(
             phase.method, question, rehearsal.ports(), guides, role=phase.role, samples=training.said.samples,
             seed=plan.seed, opening=training.said.opening,
         )  # fmt: skip
-    shared = len(seen & rehearsal.calls.keys())
-    seen.update(rehearsal.calls)
-    estimate = estimate_of(tuple(rehearsal.calls.values()), shared)
-    return estimate * (len(task.questions) / len(sample))
+    return rehearsal.beyond(seen).estimate * (len(task.questions) / len(sample))
 
 
 async def _rehearse_whatifs(
@@ -169,20 +178,21 @@ async def _rehearse_whatifs(
     methods = await _rehearsed_methods(plan, task, sample, seen, lengths)
     render = renderer(plan.templates, task)
     return {
-        (one.cell, without): await rehearse(
-            methods[one.cell][0], sample, render, seed=plan.seed, lengths=lengths, seen=seen,
-            without=without,
-        )
+        (one.cell, without): (
+            await rehearse(
+                methods[one.cell][0], sample, render, seed=plan.seed, lengths=lengths, seen=seen, without=without
+            )
+        ).estimate
         for one in whatifs
         for without in one.without
-    }  # fmt: skip
+    }
 
 
-def _samples(plan: Plan) -> Iterator[tuple[str, Task, Sequence[Question], float]]:
+def _samples(plan: Plan) -> Iterator[tuple[Task, Sequence[Question], float]]:
     """Yield each dataset with its questions to rehearse, and the debates of a cell that each of them stands for."""
-    for label, task in plan.tasks.items():
+    for task in plan.tasks.values():
         sample = _sample(task, len(plan.cells))
-        yield label, task, sample, plan.replicates * len(task.questions) / max(1, len(sample))
+        yield task, sample, plan.replicates * len(task.questions) / max(1, len(sample))
 
 
 def _sample(task: Task, cells: int) -> tuple[Question, ...]:
@@ -279,7 +289,7 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
 async def _rehearsed_methods(
     plan: Plan, task: Task, sample: Sequence[Question], seen: dict[str, CallLengths], lengths: Lengths
 ) -> RehearsedMethods:
-    """Return the method of each cell as it was rehearsed, and its cost."""
+    """Return the method of each cell as it was rehearsed, and its calls."""
     render = renderer(plan.templates, task)
     rehearsed: RehearsedMethods = {}
     # A matched budget needs the calls of the cell that it is matched to, which is never matched itself, first.
@@ -289,34 +299,10 @@ async def _rehearsed_methods(
         if cell.match is not None and cell.match.grow:
             method = matched_method(plan, cell, sample[0], render, lengths).method
         elif budget is not None:
-            method = with_samples(method, max(1, rehearsed[budget.name][1].calls // len(sample)))
-        estimate = await rehearse(method, sample, render, seed=plan.seed, lengths=lengths, seen=seen)
-        rehearsed[cell.name] = method, estimate
+            method = with_samples(method, max(1, len(rehearsed[budget.name][1].calls) // len(sample)))
+        sent = await rehearse(method, sample, render, seed=plan.seed, lengths=lengths, seen=seen)
+        rehearsed[cell.name] = method, sent
     return rehearsed
-
-
-def rehearsed_loads(plan: Plan) -> dict[str, tuple[float, float]]:
-    """Return the calls that are sent to each model entry in debates and judgements, and their tokens."""
-    loads: dict[str, tuple[float, float]] = {}
-    lengths = OwnLengths(plan.reply_tokens)
-    for label, task, sample, factor in _samples(plan):
-        calls: dict[str, CallLengths] = {}
-        rehearsed = asyncio.run(_rehearsed_methods(plan, task, sample, calls, lengths))
-        weighted = [(each, factor) for each in calls.values()]
-        methods = [method for method, _ in rehearsed.values()]
-        of_labels = label_calls(plan, task, sample, methods, lengths, renderer(plan.templates, task))
-        weighted += [(each, factor) for each in of_labels]
-        if plan.is_judged(label):
-            weighted += [(each, factor * len(plan.cells)) for each in judge_calls(plan, task, sample, lengths)]
-        if plan.tournament:
-            weighted += [
-                (each, factor * comb(len(plan.cells), 2)) for each in sample_ballots(plan, task, sample, lengths)
-            ]
-        for each, weight in weighted:
-            requests, tokens = loads.get(each.call.model.name, (0.0, 0.0))
-            used = weight * (each.input_tokens + each.output_tokens)
-            loads[each.call.model.name] = requests + weight, tokens + used
-    return loads
 
 
 def renderer(templates: Templates, task: Task) -> Callable[..., tuple[Message, ...]]:

@@ -20,7 +20,8 @@ from cortexdsl.tasks.task import Task
 
 def judge_calls(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> list[CallLengths]:
     """Return the judge's calls about one answer to each question: the first gold, which is of typical length."""
-    assert plan.judging is not None
+    if plan.judging is None or not plan.is_judged(task.label):
+        return []
     judge, render = plan.judging.model, plan.templates.render
     golds = [task.gold(question.id) for question in sample]
     calls = [
@@ -54,7 +55,8 @@ def label_calls(
 
 def sample_ballots(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> list[CallLengths]:
     """Return the calls of a tournament's judges about two answers of typical length to each question."""
-    assert plan.tournament is not None
+    if plan.tournament is None:
+        return []
     render, calls = plan.templates.render, []
     for question in sample:
         gold = next(iter(task.gold(question.id)), None)

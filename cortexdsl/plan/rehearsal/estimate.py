@@ -175,6 +175,28 @@ class CostEstimate(Usage):
         }
 
 
+class RehearsedCalls(NamedTuple):
+    """The calls of rehearsed debates, and those of them that nobody has sent before."""
+
+    calls: Sequence[CallLengths]
+    new: Sequence[CallLengths]
+
+    @property
+    def estimate(self) -> CostEstimate:
+        """What they cost; tools use no tokens."""
+        by_models = [lengths for lengths in self.calls if not lengths.call.model.is_tool]
+        estimate = CostEstimate(
+            calls=len(self.calls),
+            input_tokens=sum(lengths.input_tokens for lengths in by_models),
+            output_tokens=sum(lengths.output_tokens for lengths in by_models),
+            dollars=_dollars(by_models),
+            unpriced=sum(not has_price(lengths.call.model) for lengths in by_models),
+            shared_calls=len(self.calls) - len(self.new),
+            ordinary_dollars=_dollars(by_models, is_ordinary=True),
+        )
+        return estimate + cache_savings(lengths.call for lengths in by_models)
+
+
 @dataclass(slots=True)
 class Rehearsal:
     """Made-up replies for the engine, which count the calls.
@@ -257,6 +279,12 @@ class Rehearsal:
         other = draw_other_question(self.questions, question, chance) if self.questions else question
         return OtherQuestion(other, self.ports())
 
+    def beyond(self, seen: dict[str, CallLengths]) -> RehearsedCalls:
+        """Return the calls, and which of them are not among those that were seen; they are seen from now on."""
+        new = tuple(each for key, each in self.calls.items() if key not in seen)
+        seen.update(self.calls)
+        return RehearsedCalls(tuple(self.calls.values()), new)
+
     def costs(self, parameters: Mapping[str, float | None]) -> DebateCosts:
         """Return what the calls cost by the prices of their models, with a second for each token of a reply."""
         return DebateCosts(
@@ -285,7 +313,7 @@ async def rehearse(
     lengths: Lengths,
     seen: dict[str, CallLengths],
     without: Ablation = NOTHING,
-) -> CostEstimate:
+) -> RehearsedCalls:
     """Rehearse a method on some questions, one replicate.
 
     Parameters
@@ -305,25 +333,7 @@ async def rehearse(
     rehearsal = Rehearsal(render, lengths, questions=questions)
     for question in questions:
         await rehearsal.debate(method, question, seed=seed, without=without)
-    calls = rehearsal.calls
-    shared = len(seen.keys() & calls.keys())
-    seen.update(calls)
-    return estimate_of(tuple(calls.values()), shared)
-
-
-def estimate_of(calls: Sequence[CallLengths], shared: int = 0) -> CostEstimate:
-    """Estimate the cost of calls; calls may be shared. Tools use no tokens."""
-    by_models = [lengths for lengths in calls if not lengths.call.model.is_tool]
-    estimate = CostEstimate(
-        calls=len(calls),
-        input_tokens=sum(lengths.input_tokens for lengths in by_models),
-        output_tokens=sum(lengths.output_tokens for lengths in by_models),
-        dollars=_dollars(by_models),
-        unpriced=sum(not has_price(lengths.call.model) for lengths in by_models),
-        shared_calls=shared,
-        ordinary_dollars=_dollars(by_models, is_ordinary=True),
-    )
-    return estimate + cache_savings(lengths.call for lengths in by_models)
+    return rehearsal.beyond(seen)
 
 
 def _dollars(calls: Sequence[CallLengths], *, is_ordinary: bool = False) -> float:
