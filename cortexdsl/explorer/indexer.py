@@ -6,17 +6,18 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.errors import CortexError, RecordError
+from cortexdsl.errors import CortexError
 from cortexdsl.explorer.folders import ResultsFolder, number, read_rows
 from cortexdsl.explorer.store import IndexStore, well_formed
 from cortexdsl.metrics import influence, replies
 from cortexdsl.metrics.view import view_debate
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.verification import in_plan
-from cortexdsl.plan.record import read_plan
+from cortexdsl.plan.persistence.verification import is_of
+from cortexdsl.plan.record import plan_or_empty
 from cortexdsl.records import Record, record_from_json
 
 _SCORED = ("score", "wrong_to_right", "right_to_wrong", "repetitive", "other_language")
@@ -117,16 +118,13 @@ class Indexer:
 
 
 def _record_files(root: Path) -> list[Path]:
-    """Return the records of the plan's datasets and cells: those of earlier plans stay in the folder."""
-    try:
-        plan = read_plan(Path(Layout(root.as_posix()).plan))
-        datasets, slugs = set(plan.datasets), {cell.slug for cell in plan.cells}
-    except RecordError:  # records without a plan are all shown
-        datasets, slugs = None, set()
+    """Return the records of the plan's datasets and cells: those of earlier plans stay in the folder.
+
+    Records without a plan are all shown; debates that functions are fitted on are none of its datasets.
+    """
+    plan = replace(plan_or_empty(Layout(root.as_posix())), learned=())
     files = (path for path in (root / "debates").rglob("*.jsonl") if not path.name.startswith("."))
-    return sorted(
-        path for path in files if datasets is None or in_plan(path.relative_to(root).as_posix(), datasets, slugs)
-    )
+    return sorted(path for path in files if is_of(plan, path.relative_to(root).as_posix()))
 
 
 def _score_files(root: Path) -> list[Path]:

@@ -91,7 +91,6 @@ BACKLOG = 1024
 SOCKET_FOLDER = "cortexdsl-"
 """Beginning of the names of the folders of workers' sockets, in the folder for temporary files."""
 STOPPED_WITHIN = 5.0
-STARTED_WITHIN = 60.0
 ONE_THREAD = {
     f"{library}_THREADS": "1"
     for library in ("OMP_NUM", "GOTO_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
@@ -137,7 +136,6 @@ def start_worker(ways: Sequence[str] = (), log: Path = Path(os.devnull)) -> list
     name_run()
     if not hasattr(socket, "send_fds"):
         return []
-    remove_stale_sockets()
     folder = Path(tempfile.mkdtemp(prefix=SOCKET_FOLDER))
     with socket.socket(socket.AF_UNIX) as listener:
         address = str(folder / "socket")
@@ -163,31 +161,6 @@ def start_worker(ways: Sequence[str] = (), log: Path = Path(os.devnull)) -> list
         os.close(end)
     os.environ[ADDRESS] = address
     return [Worker(process, folder, lifeline)]
-
-
-def remove_stale_sockets() -> None:
-    """Remove the socket folders of this user's workers that were killed together with their run: nobody listens."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{SOCKET_FOLDER}*"):
-        try:
-            state = folder.lstat()
-            is_own = state.st_uid == os.getuid() and not folder.is_symlink()
-            is_old = time.time() - state.st_mtime > STARTED_WITHIN  # another run may be about to listen
-            if is_own and is_old and os.listdir(folder) == ["socket"] and _is_dead(folder / "socket"):  # noqa: PTH208
-                (folder / "socket").unlink()
-                folder.rmdir()
-        except OSError:  # another run has just removed it
-            continue
-
-
-def _is_dead(address: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as probe:
-        try:
-            probe.connect(str(address))
-        except ConnectionRefusedError:
-            return True
-        except OSError:
-            return False
-    return False
 
 
 def stop_workers(workers: list[Worker]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import pytest
 
 from cortexdsl.errors import RecordError
 from cortexdsl.plan.persistence.run_record import is_locked
-from cortexdsl.worker.run import lock_experiment, remove_stale_sockets
+from cortexdsl.worker.run import lock_experiment
 
 
 def test_asking_whether_a_run_is_at_work_does_not_get_in_its_way(tmp_path: Path) -> None:
@@ -148,22 +147,3 @@ input()
         assert run.stdout.readline().strip() == str(-signal.SIGKILL)
         assert server.status() != psutil.STATUS_ZOMBIE
         server.kill()
-
-
-def test_sockets_that_nobody_listens_at_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker and a run that are killed together leave the folder behind; those of other runs stay."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / "cortexdsl-starting").mkdir()  # a run that has not bound its socket yet
-    with socket.socket(socket.AF_UNIX) as alive:
-        for name in ("dead", "alive"):
-            (tmp_path / f"cortexdsl-{name}").mkdir()
-        alive.bind(str(tmp_path / "cortexdsl-alive" / "socket"))
-        alive.listen()
-        with socket.socket(socket.AF_UNIX) as dead:
-            dead.bind(str(tmp_path / "cortexdsl-dead" / "socket"))
-        remove_stale_sockets()  # a run may have bound its socket a moment ago, and not listen yet
-        assert (tmp_path / "cortexdsl-dead").exists()
-        for folder in tmp_path.iterdir():
-            os.utime(folder, (0, 0))
-        remove_stale_sockets()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cortexdsl-alive", "cortexdsl-starting"]

@@ -23,7 +23,7 @@ from cortexdsl.plan.persistence.file_entries import is_log, is_page
 from cortexdsl.plan.persistence.journal import LACKS_FIRST, Journal, read_journal
 from cortexdsl.plan.persistence.recording import record_damage, refresh_manifest
 from cortexdsl.plan.persistence.run_record import TABLE_STAGES, early_end, removed_by, stage_of
-from cortexdsl.plan.persistence.verification import PAID_AGAIN, in_plan, lines_in_words
+from cortexdsl.plan.persistence.verification import PAID_AGAIN, is_of, lines_in_words
 from cortexdsl.plan.record import read_plan
 from cortexdsl.plan.shards import write_cut
 from cortexdsl.records.tallies import Tallies
@@ -79,7 +79,7 @@ def repair_results(plan: Plan) -> Repair:
     if fault:
         said = f"{layout.manifest}: {fault}: everything is made again from the call logs; no logged call is sent"
         return Repair(frozenset(_all_outputs(plan)), (said, *sentences))
-    again = {path: what for path, what in wrong.items() if not is_log(path) and _is_of(plan, path)}
+    again = {path: what for path, what in wrong.items() if not is_log(path) and is_of(plan, path)}
     if "plan.json" in wrong:  # jobs and checks that read it would take it for the plan of the results
         Path(layout.plan).unlink(missing_ok=True)
     if told := [f"{root}/{path} ({what})" for path, what in again.items() if not is_removed(path)]:
@@ -108,10 +108,6 @@ def _damaged(journal: Journal) -> tuple[dict[str, str], dict[str, int]]:
                 os.utime(f"{root}/{path}", ns=(now, now))
                 modified[path] = now
     return wrong, modified
-
-
-def _is_of(plan: Plan, path: str) -> bool:
-    return in_plan(path, plan.tasks, {cell.slug for cell in plan.cells})
 
 
 def _output(layout: Layout, path: str) -> Iterator[str]:

@@ -17,7 +17,8 @@ from cortexdsl.errors import RecordError
 from cortexdsl.expressions.fitted import with_fitted
 from cortexdsl.numbers import p_clause
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.typed_json import Codec, FieldError
+from cortexdsl.plan.record import read_json
+from cortexdsl.typed_json import Codec
 
 SCHEMA_VERSION = 1
 
@@ -118,21 +119,13 @@ def read_fit(path: Path, digest: str | None = None) -> Fit:
     RecordError
         It is missing, was edited, is of a later version, or was fitted for another spec.
     """
+    record = read_json(path, "fit", SCHEMA_VERSION)
     remedy = "delete it, and run the experiment again: the debates that it is fitted on are kept"
-    try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        seal = record.pop("seal")
-        if record["schema_version"] > SCHEMA_VERSION:
-            raise RecordError(f"{path}: written by a later version of cortexdsl\n    update cortexdsl")
-        if seal != _seal(record):
-            what = "this fit was edited, so that its questions and scores no longer hold"
-            raise RecordError(f"{path}: {what}\n    {remedy}")
-        del record["schema_version"]
-        fit = _CODEC.read(Fit, record)
-    except OSError as error:
-        raise RecordError(f"{path}: there is no such fit ({error.strerror})\n    run the experiment first") from error
-    except (ValueError, KeyError, TypeError, AttributeError, FieldError) as error:
-        raise RecordError(f"{path}: this is not a fit ({error})\n    {remedy}") from error
+    seal = record.pop("seal", "")
+    if seal != _seal(record):
+        what = "this fit was edited, so that its questions and scores no longer hold"
+        raise RecordError(f"{path}: {what}\n    {remedy}")
+    fit = _CODEC.read(Fit, record)
     if digest is not None and fit.digest != digest:
         raise RecordError(f"{path}: it was fitted for another spec than this one\n    {remedy}")
     return fit

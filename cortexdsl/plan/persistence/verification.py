@@ -15,6 +15,7 @@ from cortexdsl.checksums import LineState, line_state
 from cortexdsl.errors import DataError
 from cortexdsl.models.call_log.records import usage_of_line
 from cortexdsl.numbers import counted
+from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.file_entries import below_root, is_log, is_page, is_sealed
 from cortexdsl.plan.persistence.history import plan_changes, spec_changes
@@ -199,24 +200,20 @@ def check_records(layout: Layout) -> None:
     root, plan, files = Path(layout.root), plan_or_empty(layout), read_journal(layout).files
     debates = [path for path in files if path.startswith("debates/")]
     check_files(
-        layout, [root / path for path in debates if _is_of(plan, path) or (root / path).is_file()], is_complete=True
+        layout, [root / path for path in debates if is_of(plan, path) or (root / path).is_file()], is_complete=True
     )
     check_files(layout, [layout.plan, layout.table("scores")])
-    if stray := [path for path in _strangers(root, ("debates",)) if path not in files and not _is_of(plan, path)]:
+    if stray := [path for path in _strangers(root, ("debates",)) if path not in files and not is_of(plan, path)]:
         raise DataError(f"{layout.root}/{stray[0]}: {STRAY}\n    move it away")
 
 
-def in_plan(path: str, datasets: Iterable[str], slugs: Iterable[str]) -> bool:
-    """Return whether a path below an experiment's folder belongs to these datasets and cells, or to all of them."""
+def is_of(plan: Plan | PlanRecord, path: str) -> bool:
+    """Return whether a path below an experiment's folder belongs to a plan; everything belongs to an empty one."""
     stage, *rest = path.split("/")
-    if stage not in ("debates", "judgements", "parts") or len(rest) < 2:
+    if not plan or stage not in ("debates", "judgements", "parts") or len(rest) < 2:
         return True
-    return rest[0] in datasets and rest[1].removesuffix(".jsonl") in slugs
-
-
-def _is_of(plan: PlanRecord, path: str) -> bool:
-    datasets = {*plan.datasets, *(each.label for each in plan.learned)}
-    return not plan or in_plan(path, datasets, {cell.slug for cell in plan.cells})
+    is_dataset = rest[0] in plan.datasets or any(rest[0] == each.label for each in plan.learned)
+    return is_dataset and any(rest[1].removesuffix(".jsonl") == cell.slug for cell in plan.cells)
 
 
 def is_recorded(path: str) -> bool:
@@ -249,9 +246,9 @@ def verify_results(layout: Layout, command: str) -> Verification:
     journal = read_journal(layout)
     files = journal.files
     unknown = [path for path in _strangers(root) if path not in files]
-    stray = [path for path in unknown if not _is_of(plan, path)]
+    stray = [path for path in unknown if not is_of(plan, path)]
     # What is left of an earlier plan may be removed.
-    compared = [path for path in files if _is_of(plan, path) or (root / path).is_file()]
+    compared = [path for path in files if is_of(plan, path) or (root / path).is_file()]
     is_planned = end is None or "plan.json" not in end.unmade  # else the ledger may be ahead of the plan
     findings = [
         *_of_journal(journal, plan if is_planned else PlanRecord(), command),
@@ -296,7 +293,7 @@ def _of_tallies(layout: Layout, command: str) -> Iterator[Difference]:
 def _notes(journal: Journal, plan: PlanRecord) -> Iterator[str]:
     if differs := spec_changes(journal, plan):
         yield f"the spec has changed since: {'; '.join(differs)}"
-    if earlier := sum(not _is_of(plan, path) for path in journal.files):
+    if earlier := sum(not is_of(plan, path) for path in journal.files):
         yield f"{counted(earlier, 'file is', 'files are')} of cells or datasets of an earlier plan"
     yield from journal.lost_logs
     if not journal.manifest_seal and journal.manifest_lines:
@@ -312,7 +309,7 @@ def versions_in_words(journal: Journal) -> str:
     plan = plan_or_empty(journal.layout)
     counts: dict[str, Counter[str]] = {}
     for path, entry in journal.files.items():
-        if is_sealed(path) and _is_of(plan, path):
+        if is_sealed(path) and is_of(plan, path):
             stage, has_folder, _ = path.partition("/")
             kind = stage if has_folder else "tables" if path.endswith(".csv") else "the plan"
             counts.setdefault(entry.program, Counter())[kind] += 1
