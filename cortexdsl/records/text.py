@@ -230,6 +230,9 @@ def _read(turn: Turn) -> str:
 
 
 def _end(debate: Debate) -> str:
+    """Return after how many rounds a debate ended, and why; of one that was handed on, how the other debate did."""
+    if debate.deferred is not None:
+        return f"handed on to {debate.deferred.to}: {_end(debate.deferred.debate)}"
     rounds = counted(debate.rounds, "round")
     ends = {
         "consensus": "consensus",

@@ -91,7 +91,7 @@ def protocols_index() -> str:
         "## How to read a drawing",
         "`cortexdsl explain NAME` prints it, with default settings and four agents.\n\n"
         "- First comes the method as it is run, in YAML: settings are filled in, and parts with their default value "
-        "are left out. `repeat: 0` is a loop that does not run with the default settings.\n"
+        "are left out, as are loops that do not run with the default settings.\n"
         "- Then there is a matrix for each time that a step is executed. A row is an agent that gets a prompt, a "
         "column an agent whose turns this prompt shows: `#` is one turn, a digit so many, `o` only own turns, `~` "
         "something else in place of the agent's words, `.` nothing.\n"

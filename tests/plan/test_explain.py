@@ -193,6 +193,19 @@ def test_a_topology_is_shown_in_words_of_the_language(hears: Topology, value: ob
     assert values["steps"]["revise"].get("hears") == value
 
 
+def test_loops_that_do_not_run_are_not_shown() -> None:
+    """Settings make them: `group` with one round of discussion has a loop of none around the others."""
+    schedule: tuple[SchedulePart, ...] = (
+        "answer",
+        Repeat(0, ("revise",)),
+        Repeat(2, ("revise", Repeat(0, ("answer",)))),
+    )
+    choice = MethodChoice("methods.tried", parse("{}", "tried.yaml"), agents("a b c d"))
+    shown = method_values(replace(resolve(load_protocol("group"), choice), schedule=schedule))
+    assert shown["schedule"] == ["answer", {"repeat": 2, "do": ["revise"]}]
+    assert "repeat: 0" not in explain(resolve(load_protocol("group"), choice))
+
+
 def test_what_a_step_reads_beside_and_tells_is_shown() -> None:
     told = (TurnFilter(("first",), last=None, where="confidence > (0.5)"),)
     steps = {"first": {}, "second": {"hears": Everyone(), "shows": told, "beside": ("verdict",)}}

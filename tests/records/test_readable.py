@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.core import Graph, Model, Question
+from cortexdsl.core import Deferred, Graph, Model, Question
 from cortexdsl.plain_text import printable
 from cortexdsl.records.text import debate_line, transcript_text
 from tests.stats.debates import made, record, with_extra
@@ -60,6 +60,8 @@ def test_a_list_entry_says_how_a_debate_ended() -> None:
     assert debate_line(record(DEBATE)) == ("sums", "full", "1", "q1", "R", "1 round, consensus")
     none = made([{"a": None}], was_tied=True)
     assert debate_line(record(none))[4:] == ("-", "0 rounds, the end of its schedule, tied")
+    handed_on = replace(none, answer="R", deferred=Deferred("full", 0.5, None, DEBATE))
+    assert debate_line(record(handed_on))[4:] == ("R", "handed on to full: 1 round, consensus, tied")
 
 
 def test_terminal_commands_are_shown_not_obeyed() -> None:

@@ -41,8 +41,8 @@ def _plain(value: Any) -> Any:
         return value.name
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, tuple | list | frozenset):
-        return [_plain(inner) for inner in value]
+    if isinstance(value, tuple | list | frozenset):  # a loop of no rounds, as settings can make one, is not there
+        return [_plain(inner) for inner in value if not (isinstance(inner, Repeat) and inner.times == 0)]
     if isinstance(value, Keep):
         number = {value.rule: value.number} if value.number is not None else {}
         return number or value.rule
