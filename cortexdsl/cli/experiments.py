@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -40,6 +40,7 @@ from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit,
 from cortexdsl.plan.jobs.programs import check_sandbox
 from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
 from cortexdsl.plan.parts import Permission
+from cortexdsl.plan.permissions import folder_digest
 from cortexdsl.plan.persistence.controls import replacements
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.run_record import EarlyEnd, early_end, is_locked
@@ -107,25 +108,24 @@ def _ask_permission(requests: Sequence[PermissionRequest], trusted: Sequence[str
     permit(requests)
 
 
+def _default_profile(handed_on: Sequence[str]) -> Path | None:
+    """Return the default profile of Snakemake that is in effect; None if the arguments name one."""
+    places = (Path("default"), Path("profiles/default"), _shipped_profile())
+    is_named = any(word.startswith("--workflow-profile") for word in handed_on)
+    return None if is_named else next(folder for folder in places if folder.exists())
+
+
+def _shipped_profile() -> Path:
+    return workflow_folder() / "profiles" / "default"
+
+
 def _profile_request(handed_on: Sequence[str]) -> list[PermissionRequest]:
-    """Return the request for a default profile of Snakemake in the current folder: a profile can run commands."""
-    shipped = workflow_folder() / "profiles" / "default"
-    folders = (folder for folder in (Path("default"), Path("profiles/default")) if folder.exists())
-    own = next(folders, None)
-    if own is None or any(word.startswith("--workflow-profile") for word in handed_on):
-        return []
-    content = _folder_content(own)
-    if content == _folder_content(shipped):
+    """Return the request for a default profile in the current folder: a profile can run commands."""
+    own = _default_profile(handed_on)
+    if own is None or (content := folder_digest(own)) == folder_digest(_shipped_profile()):
         return []
     what = "use this folder's default profile of Snakemake, which can run commands"
     return [PermissionRequest(own.as_posix(), [Permission(what, f"{own}/config.yaml", content)], "")]
-
-
-def _folder_content(folder: Path) -> str:
-    """Return a digest of the names and contents of all files of a folder."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    lines = (f"{path.relative_to(folder)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n" for path in files)
-    return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _check_folder() -> None:
@@ -147,9 +147,8 @@ def _default_options(handed_on: Sequence[str]) -> list[str]:
 
     Empty if another default profile is in effect: one of the user's, or one named in the arguments.
     """
-    shipped = workflow_folder() / "profiles" / "default"
-    folders = (folder for folder in (Path("default"), Path("profiles/default"), shipped) if folder.exists())
-    if any(word.startswith("--workflow-profile") for word in handed_on) or not next(folders).samefile(shipped):
+    shipped, own = _shipped_profile(), _default_profile(handed_on)
+    if own is None or not own.samefile(shipped):
         return []
     options = ["--workflow-profile", "none"]
     for name, value in yaml.safe_load((shipped / "config.yaml").read_text(encoding="utf-8")).items():
@@ -261,22 +260,16 @@ def _follow(watched: WatchedRun, root: Path, *, is_json: bool) -> RunProgress:
     def table() -> RenderableType:
         return draw(watched.look(), console.width, max(3, console.height - 6))
 
-    live = Live(get_renderable=table, console=console, refresh_per_second=2, transient=True) if moves else None
-    if live is not None:
-        live.start()
+    live = Live(get_renderable=table, console=console, refresh_per_second=2, transient=True)
     try:
-        shown = watched.look()
-        while shown.running or is_locked(root):
-            time.sleep(LOOK_EVERY)
-            shown = watched.look()
-            if is_json:
-                print(json.dumps(plain_values(shown)), flush=True)
-        return watched.look(is_last=True)
+        with live if moves else nullcontext():
+            while watched.look().running or is_locked(root):
+                time.sleep(LOOK_EVERY)
+                if is_json:
+                    print(json.dumps(plain_values(watched.look())), flush=True)
+            return watched.look(is_last=True)
     except KeyboardInterrupt:
         return watched.look()
-    finally:
-        if live is not None:
-            live.stop()
 
 
 def _lines(shown: RunProgress) -> list[str]:

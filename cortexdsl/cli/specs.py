@@ -14,7 +14,6 @@ from cortexdsl.core import Agent, Cell, Method, Model
 from cortexdsl.display.launch import workflow_folder
 from cortexdsl.engine.methods import with_samples
 from cortexdsl.errors import InputError, nearest
-from cortexdsl.jobs.arguments import results_place
 from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.methods.resolve import resolve
@@ -205,35 +204,8 @@ def run_schema(args: argparse.Namespace) -> int:
 
 SHELLS = ("bash", "zsh", "fish")
 
-# The shell itself finds names of specs and of experiments: no Python starts at a key press.
-_SPECS = r"""find -L specs -name "[!_]*.yaml" 2>/dev/null | sed -e 's|^specs/||' -e 's|\.yaml$||'"""
-_BEGUN = r"""find -L results -maxdepth 3 -name plan.json 2>/dev/null | sed -e 's|^results/||' -e 's|/plan\.json$||'"""
-_FUNCTIONS = {
-    "bash": f"""\
-_cortexdsl_specs() {{ compgen -W "$({_SPECS})" -- "$1"; compgen -f -- "$1"; }}
-_cortexdsl_begun() {{ compgen -W "$({_BEGUN})" -- "$1"; }}
-_cortexdsl_places() {{ _cortexdsl_begun "$1"; compgen -f -- "$1"; }}
-""",
-    "zsh": f"""\
-_cortexdsl_specs() {{ local -a found=(${{(f)"$({_SPECS})"}}); compadd -a found; _files; }}
-_cortexdsl_begun() {{ local -a found=(${{(f)"$({_BEGUN})"}}); compadd -a found; }}
-_cortexdsl_places() {{ _cortexdsl_begun; _files; }}
-""",
-    "fish": f"""\
-function _cortexdsl_specs; {_SPECS}; __fish_complete_path (commandline -ct); end
-function _cortexdsl_begun; {_BEGUN}; end
-function _cortexdsl_places; _cortexdsl_begun; __fish_complete_path (commandline -ct); end
-""",
-}
-
-
-def _by_shell(function: str) -> dict[str, str]:
-    """Return how each shell calls a function of its script."""
-    return {shell: f"({function})" if shell == "fish" else function for shell in SHELLS}
-
-
-_NAMED = {"spec": _by_shell("_cortexdsl_specs"), "experiment": _by_shell("_cortexdsl_begun")}
-_READ_AS = {results_place: _by_shell("_cortexdsl_places"), Path: shtab.FILE}
+_FILES = {"spec", "experiment", "results", "place"}
+"""Arguments that name a file or a folder: a spec, or the results of an experiment."""
 
 
 def add_completion_arguments(parser: VerbParser) -> None:
@@ -245,17 +217,15 @@ def run_completion(args: argparse.Namespace) -> int:
     """Run the verb."""
     parser = verbs.parser_of(verbs.VERBS)
     _mark(parser)
-    print(shtab.complete(parser, args.shell, preamble=_FUNCTIONS[args.shell]))
+    print(shtab.complete(parser, args.shell))
     return 0
 
 
 def _mark(parser: argparse.ArgumentParser) -> None:
-    """Set the completion of every argument, by its name and its type."""
+    """Have every argument that names a file or a folder completed by the shell."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for each in action.choices.values():
                 _mark(each)
-        elif action.dest in _NAMED and not action.option_strings:
-            action.complete = _NAMED[action.dest]  # type: ignore[attr-defined]
-        elif action.type in _READ_AS:
-            action.complete = _READ_AS[action.type]  # type: ignore[attr-defined]
+        elif action.type is Path or (action.dest in _FILES and not action.option_strings):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
@@ -28,6 +28,7 @@ from cortexdsl.core.metric_types import of_label
 from cortexdsl.core.metrics import BIASES, ERROR_METRICS, GRADED_METRICS, PAIR_METRICS, TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
+from cortexdsl.language.grammar.experiment import FamilyText
 from cortexdsl.language.grammar.labels import as_label
 from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.spec import Spec
@@ -52,54 +53,35 @@ def resolve_families(spec: Spec, cells: Sequence[Cell]) -> tuple[tuple[Family, .
     families, problems
         Problems: an unknown cell, a cell that is compared with itself or twice, a family that compares nothing.
     """
+    found = [_family(spec, name, text, cells) for name, text in spec.text.analysis.families.items()]
+    return tuple(family for family, _ in found), tuple(problem for _, problems in found for problem in problems)
+
+
+def _family(spec: Spec, name: str, text: FamilyText, cells: Sequence[Cell]) -> tuple[Family, list[Problem]]:
     named = {name: cell.name for cell in cells for name in (cell.name, *cell.aliases)}
     problems: list[Problem] = []
-    families = []
-    for name, text in spec.text.analysis.families.items():
-        words = (text.compare,) if isinstance(text.compare, str) else text.compare
-        here = _Family(spec, name, named, problems)
-        before = len(problems)
-        to = here.cell(("to",), text.to)
-        compare: list[str] = []
-        for i, word in enumerate(words):
-            several = _several(word, cells)
-            named_cells = here.single(i, word, to, text.to, compare) if several is None else several
-            compare += [cell for cell in named_cells if cell not in (to, *compare)]
-        if not compare and len(problems) == before:
-            what = f"family {name} compares {text.to} with nothing else"
-            problems.append(spec.problem(here.route("compare"), what, "name the cells that it compares"))
-        families.append(Family(name, tuple(compare), to, text.correction or spec.text.analysis.correction))
-    return tuple(families), tuple(problems)
 
+    def tell(what: str, remedy: str, *below: str | int) -> None:
+        problems.append(spec.problem(("analysis", "families", name, *below), what, remedy))
 
-@dataclass(frozen=True, slots=True)
-class _Family:
-    spec: Spec
-    name: str
-    named: Mapping[str, str]
-    problems: list[Problem]
+    def cell_of(word: str, *below: str | int) -> str:
+        if word not in named:
+            tell(f"there is no cell {word!r}", nearest(word, named, say="cells"), *below)
+        return named.get(word, "")
 
-    def route(self, *below: str | int) -> Route:
-        return ("analysis", "families", self.name, *below)
-
-    def cell(self, below: Route, name: str) -> str:
-        """Return the cell of a name; an empty text if there is none."""
-        if name not in self.named:
-            remedy = nearest(name, self.named, say="cells")
-            self.problems.append(self.spec.problem(self.route(*below), f"there is no cell {name!r}", remedy))
-        return self.named.get(name, "")
-
-    def single(self, i: int, word: str, to: str, to_name: str, earlier: Sequence[str]) -> list[str]:
-        """Return the cell of one name, which must differ from the reference and from all earlier ones."""
-        cell = self.cell(("compare", i), word)
+    to, compare = cell_of(text.to, "to"), list[str]()
+    for i, word in enumerate((text.compare,) if isinstance(text.compare, str) else text.compare):
+        several = _several(word, cells)
+        cell = cell_of(word, "compare", i) if several is None else ""
         if cell and cell == to:
-            same = "itself" if word == to_name else f"itself: {word} has the same settings"
-            what = f"family {self.name} compares {to_name} with {same}"
-            self.problems.append(self.spec.problem(self.route("compare", i), what, "name another cell"))
-        elif cell in earlier:
-            what = f"family {self.name} compares {cell} twice: {word} is the same cell"
-            self.problems.append(self.spec.problem(self.route("compare", i), what, "name each cell once"))
-        return [cell] if cell and cell != to else []
+            same = "itself" if word == text.to else f"itself: {word} has the same settings"
+            tell(f"family {name} compares {text.to} with {same}", "name another cell", "compare", i)
+        elif cell in compare:
+            tell(f"family {name} compares {cell} twice: {word} is the same cell", "name each cell once", "compare", i)
+        compare += [each for each in several or [cell] if each not in ("", to, *compare)]
+    if not compare and not problems:
+        tell(f"family {name} compares {text.to} with nothing else", "name the cells that it compares", "compare")
+    return Family(name, tuple(compare), to, text.correction or spec.text.analysis.correction), problems
 
 
 def _several(word: str, cells: Sequence[Cell]) -> list[str] | None:

@@ -8,19 +8,18 @@ file or a prompt that was edited meanwhile is noticed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.core import EMPTY, Cell, Dataset
+from cortexdsl.core import EMPTY, Cell
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.plan.digests import cell_digest
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.parts import LazyTasks
 from cortexdsl.tasks.load import load
-from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
 from cortexdsl.typed_json import Codec, FieldError, number, sequence, text
 
@@ -47,34 +46,6 @@ _CODEC = Codec(
         "Plan.servers": (lambda servers: None, lambda record: EMPTY),  # the main process alone starts servers
     }
 )
-
-
-class LoadedTasks(Mapping[str, Task]):
-    """The tasks of datasets, each loaded when it is first used: a job needs one of them."""
-
-    def __init__(self, datasets: Mapping[str, Dataset]) -> None:
-        self._datasets = datasets
-        self._tasks: dict[str, Task] = {}
-
-    def __getitem__(self, label: str) -> Task:
-        """Return the task of a dataset.
-
-        Raises
-        ------
-        DataError
-            The data is not there any more, or was changed so that it cannot be read.
-        """
-        if label not in self._tasks:
-            self._tasks[label] = load(self._datasets[label])
-        return self._tasks[label]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the labels."""
-        return iter(self._datasets)
-
-    def __len__(self) -> int:
-        """Return the number of datasets."""
-        return len(self._datasets)
 
 
 def write_compiled(plan: Plan) -> None:
@@ -115,7 +86,7 @@ def _read(path: Path, state: tuple[int, ...]) -> Plan:
         plan = _CODEC.read(Plan, record)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordError(f"{path}: this is not a compiled plan of this version ({error})\n    {_REMEDY}") from error
-    return replace(plan, tasks=LoadedTasks(plan.datasets))
+    return replace(plan, tasks=LazyTasks(plan.datasets, lambda label: load(plan.datasets[label])))
 
 
 def check_cell(plan: Plan, cell: Cell) -> None:

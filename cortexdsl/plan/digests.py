@@ -13,42 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from typing import Any
 
-from cortexdsl.core import (
-    EMPTY,
-    TOOLS_PROMPT,
-    Ablation,
-    Agent,
-    Bin,
-    Choose,
-    DebateConfidence,
-    Decide,
-    Defer,
-    Edges,
-    Everyone,
-    Family,
-    Groups,
-    GrowthStep,
-    Keep,
-    KnowledgeSource,
-    Label,
-    Limits,
-    Match,
-    Measure,
-    Method,
-    Model,
-    NetworkX,
-    Nobody,
-    OfRole,
-    Price,
-    RandomEdges,
-    Repeat,
-    Ring,
-    Self,
-    Sparse,
-    Step,
-    StoppingRule,
-    TurnFilter,
-)  # fmt: skip
+from cortexdsl import core
 from cortexdsl.engine.methods import (
     expressions_of,
     learned_of,
@@ -99,57 +64,57 @@ class Coverage:
 
 
 COVERED: Mapping[type, Coverage] = {
-    Agent: Coverage("Agent", "name model persona", later="given=vars"),
-    Bin: Coverage("Bin", "low high value low_open high_closed"),
-    Choose: Coverage("Choose", "role source weight keep", expressions="weight"),
-    DebateConfidence: Coverage("DebateConfidence", "source", former={"verifier": None, "prompt": ""}),
-    Decide: Coverage("Decide", "rule role fallback=tie", later="weight otherwise share", expressions="weight"),
-    Defer: Coverage("Defer", "below to method", later="where", expressions="where"),
-    Edges: Coverage("Edges", "pairs"),
-    Everyone: Coverage("Everyone"),
-    Family: Coverage("Family", "name compare to correction"),
-    Groups: Coverage("Groups", "count sizes"),
-    GrowthStep: Coverage("GrowthStep", "value method"),
+    core.Agent: Coverage("Agent", "name model persona", later="given=vars"),
+    core.Bin: Coverage("Bin", "low high value low_open high_closed"),
+    core.Choose: Coverage("Choose", "role source weight keep", expressions="weight"),
+    core.DebateConfidence: Coverage("DebateConfidence", "source", former={"verifier": None, "prompt": ""}),
+    core.Decide: Coverage("Decide", "rule role fallback=tie", later="weight otherwise share", expressions="weight"),
+    core.Defer: Coverage("Defer", "below to method", later="where", expressions="where"),
+    core.Edges: Coverage("Edges", "pairs"),
+    core.Everyone: Coverage("Everyone"),
+    core.Family: Coverage("Family", "name compare to correction"),
+    core.Groups: Coverage("Groups", "count sizes"),
+    core.GrowthStep: Coverage("GrowthStep", "value method"),
     Judging: Coverage("Judging", "model datasets prompt_digest"),
     Tournament: Coverage("Tournament", "judges prompt_digest"),
-    Keep: Coverage("Keep", "rule number"),
-    Label: Coverage("Label", "name where prompt values"),
+    core.Keep: Coverage("Keep", "rule number"),
+    core.Label: Coverage("Label", "name where prompt values"),
     Labelling: Coverage("Labelling", "labels judge prompt_digests"),
-    Limits: Coverage("Limits", "calls tokens dollars seconds connections failed wait"),
-    Match: Coverage("Match", "unit cell", later="grow values"),
-    Measure: Coverage("Measure", "source samples verifier prompt"),
-    Method: Coverage(
+    core.Limits: Coverage("Limits", "calls tokens dollars seconds connections failed wait"),
+    core.Match: Coverage("Match", "unit cell", later="grow values"),
+    core.Measure: Coverage("Measure", "source samples verifier prompt"),
+    core.Method: Coverage(
         "Method",
         "protocol cast=role_agents steps schedule decide recalibration similarity passes=quote",
         later="debaters=voters confidence debate_confidence defer",
         former={"participation": "spoken", "rounds_cap": None},
     ),
-    Model: Coverage(
+    core.Model: Coverage(
         "Model",
         "name model api_base options parameters tokens",
         never="active_parameters api_key_env batch cache context copies deterministic engine price rate "
         "reasoning_tokens refused timeout transport",
     ),
-    NetworkX: Coverage("NetworkX", "generator arguments"),
-    Nobody: Coverage("Nobody"),
-    OfRole: Coverage("OfRole", "roles"),
-    Price: Coverage("Price", "input output cached cache_write cache_write_1h"),
-    RandomEdges: Coverage("RandomEdges", "p"),
-    Repeat: Coverage("Repeat", "times body until unless", expressions="until unless"),
-    Ring: Coverage("Ring", "reach"),
-    Self: Coverage("Self"),
+    core.NetworkX: Coverage("NetworkX", "generator arguments"),
+    core.Nobody: Coverage("Nobody"),
+    core.OfRole: Coverage("OfRole", "roles"),
+    core.Price: Coverage("Price", "input output cached cache_write cache_write_1h"),
+    core.RandomEdges: Coverage("RandomEdges", "p"),
+    core.Repeat: Coverage("Repeat", "times body until unless", expressions="until unless"),
+    core.Ring: Coverage("Ring", "reach"),
+    core.Self: Coverage("Self"),
     Shard: Coverage("Shard", "replicate number first end"),
-    Sparse: Coverage("Sparse", "weight keep", later="within", expressions="weight"),
-    Step: Coverage(
+    core.Sparse: Coverage("Sparse", "weight keep", later="within", expressions="weight"),
+    core.Step: Coverage(
         "Step",
         "name role prompt hears tells=shows own=memory material order each draws=samples reads",
         later="by_agent beside by_role said of model chooses placebo variants tools",
         values={name: {"last": "latest", "all": "history"} for name in ("tells", "own")},
     ),
-    StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),
-    TurnFilter: Coverage("Told", "steps about_me last", later="where", expressions="where"),
+    core.StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),
+    core.TurnFilter: Coverage("Told", "steps about_me last", later="where", expressions="where"),
     Whatif: Coverage("Whatif", "cell without", former={"coalitions": None}),
-    Ablation: Coverage("Without", "agents edges rounds steps", later="turns"),
+    core.Ablation: Coverage("Without", "agents edges rounds steps", later="turns"),
 }
 
 
@@ -209,7 +174,7 @@ ENGINE_VERSION = 2
 """Increase this if the engine makes another record from the same replies; finished debates then run again."""
 
 
-def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str], *more: Any) -> str:
+def method_digest(method: core.Method, seed: int, prompt_digest: Callable[[str], str], *more: Any) -> str:
     """Return the digest of a cell's method.
 
     Parameters
@@ -228,15 +193,15 @@ def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str]
 
 
 def cell_digest(
-    method: Method,
+    method: core.Method,
     seed: int,
     prompt_digest: Callable[[str], str],
-    match: Match | None,
+    match: core.Match | None,
     budget: str | None,
-    steps: Sequence[GrowthStep],
-    knowledge: Mapping[str, KnowledgeSource],
-    models: Mapping[str, Model],
-    fits: Mapping[str, str] = EMPTY,
+    steps: Sequence[core.GrowthStep],
+    knowledge: Mapping[str, core.KnowledgeSource],
+    models: Mapping[str, core.Model],
+    fits: Mapping[str, str] = core.EMPTY,
 ) -> str:
     """Return the digest of a cell: it changes if and only if something changes that can change the cell's records.
 
@@ -261,20 +226,20 @@ def cell_digest(
     return method_digest(method, seed, prompt_digest, match, budget, pools, similarity, *steps, *more)
 
 
-def sources_of(method: Method) -> tuple[str, ...]:
+def sources_of(method: core.Method) -> tuple[str, ...]:
     """Return the names of the knowledge that a method's steps read, and that its tools search."""
     return tuple(dict.fromkeys([*pool_sources(method), *tool_sources(method)]))
 
 
-def templates_of(method: Method) -> list[str]:
+def templates_of(method: core.Method) -> list[str]:
     """Return the templates of a method, and of the one that it hands questions on to."""
     named = [prompt for step in method.steps.values() for prompt in step.prompts]
     named += [method.confidence.prompt] if method.confidence.prompt else []
-    named += [TOOLS_PROMPT] if any(step.tools for step in method.steps.values()) else []
+    named += [core.TOOLS_PROMPT] if any(step.tools for step in method.steps.values()) else []
     return named + (templates_of(method.defer.method) if method.defer else [])
 
 
-def _changed_meanings(method: Method) -> tuple[str, ...]:
+def _changed_meanings(method: core.Method) -> tuple[str, ...]:
     """Name the expressions whose meaning changed for this method since earlier versions.
 
     `position` now counts the agents that still debate. It used to keep the gaps of agents that a choice had removed.

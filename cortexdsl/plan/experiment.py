@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -37,6 +37,7 @@ from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
 
 Value = TypeVar("Value")
+Named = TypeVar("Named", Learned, Training, Model)
 
 
 @dataclass(frozen=True)
@@ -177,8 +178,7 @@ class Plan(PlannedCells):
 
     def fitted(self, name: str) -> Learned:
         """Return a fitted function by its name."""
-        by_name = {each.name: each for each in self.learned}
-        return _look_up(by_name, name, f"{self.spec_path}: there is no fitted function")
+        return self._named(self.learned, name, "fitted function")
 
     @property
     def fit_digests(self) -> dict[str, str]:
@@ -195,8 +195,10 @@ class Plan(PlannedCells):
 
     def training(self, name: str) -> Training:
         """Return a training by its name."""
-        by_name = {training.name: training for training in self.trainings}
-        return _look_up(by_name, name, f"{self.spec_path}: there is no training")
+        return self._named(self.trainings, name, "training")
+
+    def _named(self, values: Iterable[Named], name: str, what: str) -> Named:
+        return _look_up({each.name: each for each in values}, name, f"{self.spec_path}: there is no {what}")
 
     def budget_of(self, cell: Cell) -> Cell | None:
         """Return the cell whose budget a cell is matched to."""
@@ -240,8 +242,7 @@ class Plan(PlannedCells):
 
     def tournament_judge(self, name: str) -> Model:
         """Return a judge of the tournament."""
-        judges = {judge.name: judge for judge in self.tournament.judges} if self.tournament else {}
-        return _look_up(judges, name, f"{self.spec_path}: the tournament has no judge")
+        return self._named(self.tournament.judges if self.tournament else (), name, "judge of a tournament")
 
     @property
     def jobs(self) -> int:

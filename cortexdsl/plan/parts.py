@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cortexdsl.core import Ablation, Label, Model
@@ -12,6 +12,35 @@ from cortexdsl.tasks.task import Task
 
 JUDGED = "judged"
 """The metric that a judge computes."""
+
+
+class LazyTasks(Mapping[str, Task]):
+    """The tasks of datasets by label, each made when it is first used: a job needs one of them.
+
+    Parameters
+    ----------
+    labels : collection of str
+    make : callable
+        Makes the task of a label; its errors are raised where the task is used.
+    """
+
+    def __init__(self, labels: Collection[str], make: Callable[[str], Task]) -> None:
+        self._tasks: dict[str, Task | None] = dict.fromkeys(labels)
+        self._make = make
+
+    def __getitem__(self, label: str) -> Task:
+        """Return the task of a label."""
+        task = self._tasks[label] or self._make(label)
+        self._tasks[label] = task
+        return task
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the labels."""
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        """Return the number of datasets."""
+        return len(self._tasks)
 
 
 @dataclass(frozen=True, slots=True)

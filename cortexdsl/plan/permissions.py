@@ -227,10 +227,11 @@ def _sentence_models(spec: Spec, similarities: Iterable[str]) -> Iterator[Permis
         if prefix is not None and folder.is_dir():
             place = _on_one_line(str(folder.resolve()))
             what = f"load the model in the folder {place}, which may run Python that lies there"
-            yield Permission(what, where, _folder_digest(folder))
+            yield Permission(what, where, folder_digest(folder))
 
 
-def _folder_digest(folder: Path) -> str:
+def folder_digest(folder: Path) -> str:
+    """Return a digest of the names and contents of all files of a folder; of large ones the size counts."""
     state = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file():

@@ -71,23 +71,19 @@ def completed(scripts: Path, shell: str, *words: str) -> set[str]:
     [
         ([""], set(VERBS)),
         (["st"], {"status"}),
-        (["run", "m"], {"mine"}),
-        (["run", "ex"], {"examples/groups"}),
-        (["plan", "specs/m"], {"specs/mine.yaml"}),
-        (["check", "mine", "ex"], {"examples/groups"}),
-        (["run", "_"], set()),
-        (["status", ""], {"begun"}),
+        (["run", "specs/m"], {"specs/mine.yaml"}),
+        (["check", "specs/mine.yaml", "specs/e"], {"specs/examples"}),
+        (["status", "results/b"], {"results/begun"}),
         (["run", "mine", "--e"], {"--errors-again"}),
         (["report", "res"], {"results"}),
-        (["report", "be"], {"begun"}),
         (["schema", "p"], {"protocol"}),
         (["data", "sam"], {"sample"}),
     ],
 )
-def test_bash_completes_verbs_options_specs_and_experiments(
+def test_bash_completes_verbs_options_specs_and_results(
     here: Path, scripts: Path, words: list[str], offered: set[str]
 ) -> None:
-    """Verbs are those of the help; names are those of specs/ without its parts, and of results/ with a plan."""
+    """Verbs are those of the help; specs and results are files and folders."""
     assert completed(scripts, "bash", *words) == offered
 
 
@@ -96,8 +92,7 @@ def test_bash_completes_verbs_options_specs_and_experiments(
     ("words", "line"),
     [
         ("stat", "status "),
-        ("run mi", "run mine "),
-        ("status ", "status begun "),
+        ("run specs/mi", "run specs/mine.yaml "),
         ("run mine --e", "run mine --errors-again "),
     ],
 )
@@ -109,17 +104,9 @@ def test_zsh_completes_the_same(here: Path, scripts: Path, words: str, line: str
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not on this machine")
 @pytest.mark.parametrize(
     ("line", "offered"),
-    [("st", {"status"}), ("run m", {"mine"}), ("status ", {"begun"}), ("run mine --e", {"--errors-again"})],
+    [("st", {"status"}), ("run specs/m", {"specs/mine.yaml"}), ("run mine --e", {"--errors-again"})],
 )
 def test_fish_completes_the_same(here: Path, scripts: Path, line: str, offered: set[str]) -> None:
     ask = f"function cortexdsl; end; source {scripts}/fish/_cortexdsl; complete -C 'cortexdsl {line}'"
     done = subprocess.run(["fish", "--no-config", "-c", ask], capture_output=True, text=True, timeout=60, check=True)
     assert {each.partition("\t")[0] for each in done.stdout.splitlines()} == offered
-
-
-def test_a_folder_without_anything_offers_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripts: Path
-) -> None:
-    """Neither specs/ nor results/ is there, and no error is shown on the user's line."""
-    monkeypatch.chdir(tmp_path)
-    assert completed(scripts, "bash", "status", "") == set()

@@ -35,7 +35,7 @@ import json
 from pathlib import Path
 from cortexdsl.cli.main import main
 from cortexdsl.plan.compiler import compile_spec
-from cortexdsl.plan.rehearsal.values import method_values
+from cortexdsl.plan.rehearsal.explain import method_values
 from cortexdsl.records import read_debates
 assert main(["check", "spec.yaml"]) == 0
 plan = compile_spec("spec.yaml")

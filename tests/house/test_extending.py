@@ -29,7 +29,7 @@ from cortexdsl.metrics.registry import MODULES
 from cortexdsl.metrics.scores import score_rows
 from cortexdsl.models import transports
 from cortexdsl.models.transports.registry import CORE, DECLARATION
-from cortexdsl.plan.rehearsal.values import method_values
+from cortexdsl.plan.rehearsal.explain import method_values
 from cortexdsl.stats.tables.score_table import score_table
 from tests.language.methods.test_resolve import TEAM, made
 from tests.stats.debates import grade, record

@@ -31,8 +31,7 @@ from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.plan.record import PlanRecord, parse_plan
-from cortexdsl.plan.rehearsal.explain import LEGEND, explain, fixed_counts, rehearse_example
-from cortexdsl.plan.rehearsal.values import method_values
+from cortexdsl.plan.rehearsal.explain import LEGEND, explain, fixed_counts, method_values, rehearse_example
 from cortexdsl.templates.templates import Templates
 from tests.engine.stage import agents, method
 from tests.plan import specs

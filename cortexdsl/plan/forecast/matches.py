@@ -5,9 +5,7 @@ A rehearsal uses passages of the corpus if it is a local file, else made-up ones
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,7 +15,7 @@ from cortexdsl.engine.methods import pool_sources, with_pool
 from cortexdsl.errors import DataError
 from cortexdsl.metrics.matching import budget_in, run_within, spent_in
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.rehearsal.estimate import Lengths, Rehearsal
+from cortexdsl.plan.rehearsal.estimate import Lengths, Rehearsal, run_apart
 from cortexdsl.tasks.retrieval.corpus import read_passage
 
 Shown = Mapping[str, str]
@@ -93,5 +91,4 @@ def matched_method(plan: Plan, cell: Cell, question: Question, render: Render, l
         spent = spent_in(done.debate, match.metric, ports.costs(own)) or 0.0
         return MatchedSize(budget.spent, spent, done.size, with_pool(done.method, passages_for(plan, cell)))
 
-    with ThreadPoolExecutor(1) as thread:  # a plan may be compiled inside a running event loop
-        return thread.submit(asyncio.run, matched()).result()
+    return run_apart(matched())

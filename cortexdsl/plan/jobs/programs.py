@@ -16,10 +16,10 @@ from cortexdsl.models.call_log.append_log import AppendLog, parse, whole_lines
 from cortexdsl.models.transports.tool import PROGRAM
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.consent import check_consent
+from cortexdsl.plan.parts import LazyTasks
 from cortexdsl.tasks.load import asks_for_programs
 from cortexdsl.tasks.programs import sandbox
 from cortexdsl.tasks.programs.runs import Outcome, ProgramRuns
-from cortexdsl.tasks.task import Task
 
 SCHEMA_VERSION = 1
 
@@ -61,7 +61,7 @@ def with_programs(plan: Plan, threads: int | None = None) -> Plan:
             writer.append(record)
 
     runs = ProgramRuns(_logged(folder), append, lambda: check_consent(plan), threads or 0)
-    return replace(plan, tasks=_RunningTasks(plan.tasks, runs))
+    return replace(plan, tasks=LazyTasks(plan.tasks, lambda label: replace(plan.tasks[label], programs=runs)))
 
 
 def _logged(folder: Path) -> Iterator[tuple[str, Outcome]]:
@@ -71,22 +71,3 @@ def _logged(folder: Path) -> Iterator[tuple[str, Outcome]]:
             record = parse(line)
             if record is not None and record.get("schema_version") == SCHEMA_VERSION:
                 yield record["key"], record["outcome"]
-
-
-class _RunningTasks(Mapping[str, Task]):
-    """The tasks of a plan, with what runs programs; each is loaded when it is first used."""
-
-    def __init__(self, tasks: Mapping[str, Task], runs: ProgramRuns) -> None:
-        self._tasks, self._runs = tasks, runs
-        self._running: dict[str, Task] = {}
-
-    def __getitem__(self, label: str) -> Task:
-        if label not in self._running:
-            self._running[label] = replace(self._tasks[label], programs=self._runs)
-        return self._running[label]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tasks)
-
-    def __len__(self) -> int:
-        return len(self._tasks)

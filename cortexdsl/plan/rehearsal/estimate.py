@@ -10,13 +10,15 @@ providers' caches of prompts can save is counted in the same calls.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -53,6 +55,7 @@ from cortexdsl.models.transports.prices import estimated_dollars, fewest_cached_
 from cortexdsl.models.transports.registry import has_functions, tokenizer_of
 from cortexdsl.plan.rehearsal.full_length import full_length
 
+Result = TypeVar("Result")
 CHARACTERS_PER_TOKEN = 4
 REPLY_TOKENS = 200
 
@@ -302,6 +305,12 @@ def _asking(offer: Offer, text: str) -> tuple[str, tuple[FunctionCall, ...]]:
     if offer.form == "text":
         return f"```tool {tool.name}\n{text}\n```", ()
     return "", (FunctionCall("", tool.name, json.dumps({tool.argument: text})),)
+
+
+def run_apart(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine in a thread: a plan may be compiled inside a running event loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 async def rehearse(
