@@ -55,12 +55,10 @@ def run_pause(args: argparse.Namespace) -> int:
     if earlier is not None:
         print(f"{name}: paused already, since {earlier.at} by {earlier.by}")
         return 0
-    at_work = (
-        "calls in flight are finished, and no further call is sent"
-        if is_locked(Path(layout.root))
-        else ("no run is in progress; the next one waits")
-    )
-    print(f"{name}: paused; {at_work}\n    continue: cortexdsl resume {name}")
+    is_at_work = is_locked(Path(layout.root))
+    then = "calls in flight are finished, and no further call is sent" if is_at_work else (
+        "no run is in progress; the next one waits")  # fmt: skip
+    print(f"{name}: paused; {then}\n    continue: cortexdsl resume {name}")
     return 0
 
 

@@ -38,16 +38,12 @@ from cortexdsl.plain_text import printable, unwrapped
 from cortexdsl.records.unread import unread_sentences
 from cortexdsl.text_layout import shortened
 
-ORDER = ("running", "paused", "failed", "stopped", "silent", "waiting", "done")
 STYLES = {
-    "running": "",
-    "paused": "yellow",
-    "failed": "red",
-    "stopped": "yellow",
-    "silent": "yellow",
-    "waiting": "dim",
+    "running": "", "paused": "yellow", "failed": "red", "stopped": "yellow", "silent": "yellow", "waiting": "dim",
     "done": "green",
-}
+}  # fmt: skip
+"""The style of each state, in the order in which rows are shown if there is no room for all."""
+ORDER = tuple(STYLES)
 WIDE = 100
 """Columns from which a terminal has room for every figure; a narrower one shows the needed ones."""
 NEEDED, ALL = 44, 72

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from cortexdsl.core.metrics import METRICS, grouped
 from cortexdsl.plan.digests import digest
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.parts import Judging, Labelling
 
 _COLUMNS = sorted({metric.column for metric in METRICS.values() if not metric.group})
 """Columns of every scores.csv. If a later version adds a column, the cells are scored again from their records."""
@@ -51,14 +52,17 @@ def score_digest(plan: Plan, dataset: str, cell: str) -> str:
 
 def judge_digest(plan: Plan, dataset: str, cell: str) -> str:
     """Return the digest of what one cell's judgements depend on, apart from the records."""
-    shards = [shard.label for shard in plan.shards[dataset]]
-    return digest(plan.judging, plan.seed, plan.task(dataset).digest, plan.cell(cell).name, shards)
+    return _judged_digest(plan, plan.judging, dataset, cell)
 
 
 def label_digest(plan: Plan, dataset: str, cell: str) -> str:
     """Return the digest of what the labels of one cell's turns depend on, apart from the records."""
+    return _judged_digest(plan, plan.labelling, dataset, cell)
+
+
+def _judged_digest(plan: Plan, judge: Judging | Labelling | None, dataset: str, cell: str) -> str:
     shards = [shard.label for shard in plan.shards[dataset]]
-    return digest(plan.labelling, plan.seed, plan.task(dataset).digest, plan.cell(cell).name, shards)
+    return digest(judge, plan.seed, plan.task(dataset).digest, plan.cell(cell).name, shards)
 
 
 def ballots_digest(plan: Plan, dataset: str, judge: str) -> str:

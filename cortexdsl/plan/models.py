@@ -172,14 +172,16 @@ def tools_of(method: Method) -> dict[str, Model]:
 
 def functions_of(method: Method) -> tuple[str, ...]:
     """Return the Python functions that a method's tools call."""
-    tools = tools_of(method).values()
-    return tuple(dict.fromkeys(str(tool.options["function"]) for tool in tools if tool.model == PYTHON))
+    return _named_by_tools(method, PYTHON, "function")
 
 
 def tool_sources(method: Method) -> tuple[str, ...]:
     """Return the knowledge sources that a method's tools search."""
-    tools = tools_of(method).values()
-    return tuple(dict.fromkeys(str(tool.options["source"]) for tool in tools if tool.model == SEARCH))
+    return _named_by_tools(method, SEARCH, "source")
+
+
+def _named_by_tools(method: Method, kind: str, option: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(tool.options[option]) for tool in tools_of(method).values() if tool.model == kind))
 
 
 def tool_files(method: Method, knowledge: Mapping[str, KnowledgeSource], folder: Path) -> list[str]:

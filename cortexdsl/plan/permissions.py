@@ -300,23 +300,11 @@ def _links(folder: Path) -> Iterator[Path]:
 
 
 def _pictures(spec: Spec, tasks: Iterable[Task]) -> Iterator[Permission]:
-    folders, known = own_folders(spec.path), dict[str, bool]()
+    folders = own_folders(spec.path)
     for task in tasks:
-        outside = []
-        for source in dict.fromkeys(image.source for question in task.questions for image in question.images):
-            if source.startswith("data:"):
-                continue
-            path = Path(source)
-            if path.is_symlink():
-                is_own = _is_own(path, folders)
-            else:
-                parent = os.path.dirname(source)  # noqa: PTH120 - one look for each folder, not for each picture
-                if parent not in known:
-                    known[parent] = _is_own(Path(parent, "picture"), folders)
-                is_own = known[parent] and not path.name.startswith(".")
-            if not is_own:
-                outside.append(str(path.resolve()))
-        if outside:
+        sources = dict.fromkeys(image.source for question in task.questions for image in question.images)
+        paths = (Path(source) for source in sources if not source.startswith("data:"))
+        if outside := [str(path.resolve()) for path in paths if not _is_own(path, folders)]:
             more = f" and {len(outside) - SHOWN} more" if len(outside) > SHOWN else ""
             named = _on_one_line(", ".join(outside[:SHOWN])) + more
             digest = hashlib.sha256("\n".join(outside).encode("utf-8", "surrogatepass")).hexdigest()[:16]
