@@ -38,7 +38,7 @@ from cortexdsl.plain_text import unwrapped
 from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit, refusal, remember, request_of
 from cortexdsl.plan.jobs.programs import check_sandbox
-from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
+from cortexdsl.plan.layout import Layout, selected_experiments
 from cortexdsl.plan.parts import Permission
 from cortexdsl.plan.permissions import folder_digest
 from cortexdsl.plan.persistence.controls import replacements
@@ -235,21 +235,13 @@ def _has_begun(layout: Layout) -> bool:
 
 
 def _wait_for_jobs(layout: Layout) -> None:
-    """Wait while a run plans its jobs, or while there is only a spec that may be run; print that once."""
+    """Wait while a run plans its jobs; print that once."""
     root, is_said = Path(layout.root), False
-    while not Path(layout.plan).exists() and (is_locked(root) or (not _has_begun(layout) and _has_spec(layout))):
+    while not Path(layout.plan).exists() and is_locked(root):
         if not is_said:
             print(f"{root}: no job has started yet; waiting (Ctrl-C ends this)", file=sys.stderr, flush=True)
             is_said = True
         time.sleep(LOOK_EVERY)
-
-
-def _has_spec(layout: Layout) -> bool:
-    try:
-        spec_path(layout.root.removeprefix("results/"))
-    except InputError:
-        return False
-    return True
 
 
 def _follow(watched: WatchedRun, root: Path, *, is_json: bool) -> RunProgress:

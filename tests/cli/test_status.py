@@ -69,22 +69,17 @@ def test_a_run_that_plans_is_at_work(folder: Path, capsys: pytest.CaptureFixture
 def test_watching_waits_for_a_run_that_plans(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where only the spec is there; it says once that it waits."""
+    """It says once that it waits; without a run there is nothing to watch."""
+    assert main(["status", "e", "--watch"]) == 1
+    assert "no run has started there" in capsys.readouterr().err
+    lock = lock_experiment(folder)
+    assert lock is not None
     steps = [
-        lambda: lock_experiment(folder),
         lambda: None,
         lambda: write(begun(folder) / "spent", said(state="done", debates=DONE)),
+        lambda: os.close(lock),
     ]
-    locks = []
-
-    def sleep(_: float) -> None:
-        if steps:
-            locks.append(steps.pop(0)())
-        elif locks[0] is not None:
-            os.close(locks[0])
-            locks[0] = None
-
-    monkeypatch.setattr(experiments, "time", SimpleNamespace(sleep=sleep))  # other threads sleep on
+    monkeypatch.setattr(experiments, "time", SimpleNamespace(sleep=lambda _: steps.pop(0)()))  # other threads sleep on
     assert main(["status", "e", "--watch"]) == 1
     out, err = capsys.readouterr()
     assert err.count("no job has started yet; waiting") == 1

@@ -40,7 +40,7 @@ def test_all_questions_are_one_job_unless_the_spec_or_earlier_jobs_say_otherwise
     assert len(compile_spec(spec(tmp_path, SPEC + "shard_size: 100\n")).shards["arithmetic"]) == 4
 
 
-def test_the_plan_has_dollars_and_hours_of_both_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_has_dollars_of_both_ways_and_the_waves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The longest debate has an opening and two rounds: three waves. A batch costs half."""
     path = spec(tmp_path)
     plan = compile_spec(path)
@@ -52,9 +52,7 @@ def test_the_plan_has_dollars_and_hours_of_both_ways(tmp_path: Path, capsys: pyt
     assert main(["plan", path]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert f"In batches: ${total.dollars:.2f}; at most 3 waves, one after the other, if all jobs run at once." in said
-    assert "About 3 h if each takes an hour, as most do; at most 72 h, because a batch expires after 24." in said
-    # 2,400 calls of the second method, which have those of the first one, at 1 s each, 16 at once: 150 s.
-    assert f"By single calls: ${total.ordinary_dollars:.2f}; about 2 min, at 1 s a call and 16 at once." in said
+    assert f"By single calls: ${total.ordinary_dollars:.2f}." in said
 
 
 def test_a_plan_without_batches_is_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,12 +14,7 @@ from cortexdsl.plan.forecast.cost import rehearsed_loads
 from cortexdsl.plan.forecast.warnings import models_of
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.plan.rehearsal.explain import rehearse_example
-from cortexdsl.plan.shards import SECONDS_PER_CALL
 
-USUAL_HOURS = 1.0
-"""Anthropic says that most batches end within an hour: https://docs.anthropic.com/en/docs/build-with-claude/batch-processing"""
-MOST_HOURS = 24.0
-"""After which batches expire at OpenAI and Anthropic."""
 _UNITS = {1.0: "s", 60.0: "min", 3600.0: "hour", 86_400.0: "day"}
 
 
@@ -91,25 +86,15 @@ def _waves_of(plan: Plan, cell: Cell) -> int:
 
 
 def both_ways(plan: Plan, total: CostEstimate) -> list[str]:
-    """Return what a run costs and takes in batches, and what it would by single calls; empty if it has no batches."""
+    """Return what a run costs in batches and how many follow one another, and what it would cost by single calls."""
     if not any(model.is_batched for model in plan.called_models):
         return []
-    waves = most_waves(plan)
-    calls = total.calls - total.shared_calls
-    single = calls * SECONDS_PER_CALL / plan.limits.connections / 3600.0
+    batched, single = _dollars(total.total_dollars), _dollars(total.ordinary_dollars)
     return [
-        f"In batches: {_dollars(total.total_dollars)}; at most {waves} waves, one after the other, if all jobs run at "
-        "once.",
-        f"    About {waves * USUAL_HOURS:,.0f} h if each takes an hour, as most do; at most "
-        f"{waves * MOST_HOURS:,.0f} h, because a batch expires after 24.",
-        f"By single calls: {_dollars(total.ordinary_dollars)}; about {_hours(single)}, at {SECONDS_PER_CALL:g} s a "
-        f"call and {plan.limits.connections} at once.",
+        f"In batches: {batched}; at most {most_waves(plan)} waves, one after the other, if all jobs run at once. Most "
+        f"waves take an hour, and none more than 24. By single calls: {single}."
     ]
 
 
 def _dollars(dollars: float | None) -> str:
     return "unknown dollars" if dollars is None else f"${dollars:,.2f}"
-
-
-def _hours(hours: float) -> str:
-    return f"{hours:,.0f} h" if hours >= 10 else f"{hours:.1f} h" if hours >= 1 else f"{max(1.0, hours * 60):.0f} min"
