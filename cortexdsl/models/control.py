@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.core import EMPTY, Limits
 from cortexdsl.errors import RecordError
 from cortexdsl.files import write_file
+from cortexdsl.typed_json import Codec
 
 CONTROL_FILE = ".control"
 SCHEMA_VERSION = 1
@@ -59,10 +60,13 @@ class Controls:
     ----------
     paused : Pause or None
     limits : mapping of a word of SPENDING to Replacement
+    schema_version : int
+        Of the file.
     """
 
     paused: Pause | None = None
     limits: Mapping[str, Replacement] = field(default_factory=lambda: EMPTY)
+    schema_version: int = SCHEMA_VERSION
 
     def applied(self, limits: Limits) -> Limits:
         """Return the limits of a job as they are now; its connections stay the same part of all."""
@@ -83,6 +87,9 @@ class Controls:
         return replace(self, limits={word: each for word, each in self.limits.items() if word not in words})
 
 
+_CODEC = Codec(always=("Controls.schema_version",))
+
+
 def read_controls(folder: Path) -> Controls:
     """Return what is in force for the experiment with this `spent/`; nothing without a file.
 
@@ -93,14 +100,17 @@ def read_controls(folder: Path) -> Controls:
     """
     path = folder / CONTROL_FILE
     try:
-        return _parsed(json.loads(path.read_bytes()))
+        controls = _CODEC.read(Controls, json.loads(path.read_bytes()))
     except FileNotFoundError:
         return Controls()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecordError(
             f"{path}: what was paused and limited cannot be read ({error})\n"
             "    delete it, and write the limits again: cortexdsl limit NAME ..."
         ) from None
+    if controls.schema_version > SCHEMA_VERSION:
+        raise RecordError(f"{path}: written by a later version of cortexdsl\n    update cortexdsl")
+    return controls.without(controls.limits.keys() - {*SPENDING})
 
 
 def write_controls(folder: Path, controls: Controls) -> None:
@@ -109,21 +119,7 @@ def write_controls(folder: Path, controls: Controls) -> None:
     if controls == Controls():
         path.unlink(missing_ok=True)
         return
-    record = {
-        "schema_version": SCHEMA_VERSION,
-        "paused": None if controls.paused is None else asdict(controls.paused),
-        "limits": {word: asdict(each) for word, each in controls.limits.items()},
-    }
-    write_file(path, (json.dumps(record, indent=1).encode("ascii"), b"\n"), durable=False)
-
-
-def _parsed(record: Any) -> Controls:
-    if record["schema_version"] > SCHEMA_VERSION:
-        raise RecordError("the file of pauses and limits is of a later version of cortexdsl\n    update cortexdsl")
-    return Controls(
-        None if record["paused"] is None else Pause(**record["paused"]),
-        {word: Replacement(**each) for word, each in record["limits"].items() if word in SPENDING},
-    )
+    write_file(path, (json.dumps(_CODEC.write(controls), indent=1).encode("ascii"), b"\n"), durable=False)
 
 
 class ControlFile:

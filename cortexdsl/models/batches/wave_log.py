@@ -24,7 +24,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from cortexdsl.core import Usage
+from cortexdsl.core import EMPTY, Usage
 from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, AppendLog, parse, whole_lines
 from cortexdsl.models.call_log.records import is_amount, is_count
 from cortexdsl.models.transports.interface import MOST_TOKENS
@@ -71,12 +71,12 @@ class Wave:
     """
 
     id: str
-    place: str
-    calls: Mapping[str, WaveCall]
-    at: float
+    place: str = ""
+    calls: Mapping[str, WaveCall] = field(default_factory=lambda: EMPTY)
+    at: float = 0.0
     file: str | None = None
     batch: str | None = None
-    is_own: bool = True
+    is_own: bool = False
     events: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
 
@@ -109,7 +109,6 @@ class WaveLog:
         self._read: dict[Path, int] = {}
         self._waves: dict[str, Wave] = {}
         self._by_key: dict[str, list[str]] = {}
-        self._early: dict[str, list[Mapping[str, Any]]] = {}
         self.refresh()
 
     def refresh(self) -> None:
@@ -165,27 +164,22 @@ class WaveLog:
         self._learn(record, is_own=True)
 
     def _learn(self, event: Mapping[str, Any], *, is_own: bool) -> None:
-        name, word = event["key"], event.get("event")
-        if word == "prepared":
-            calls = [WaveCall(*row) for row in event.get("calls") or () if _is_call(row)]
-            wave = Wave(name, str(event.get("place")), {call.key: call for call in calls}, _at(event), is_own=is_own)
-            self._waves[name] = wave
-            for call in calls:
-                self._by_key.setdefault(call.key, []).append(name)
-            for early in self._early.pop(name, ()):
-                self._learn(early, is_own=is_own)
-            return
-        known = self._waves.get(name)
-        if known is None:  # another job continued the wave, and the log of the job that prepared it is read later
-            self._early.setdefault(name, []).append(event)
-            return
-        known.events.add(str(word))
-        if word == "uploaded":
-            known.file, known.at = str(event.get("file")), _at(event)
-        elif word == "created":
-            known.batch = str(event.get("batch"))
-        elif word == "failed":
-            known.failed.update(map(str, event.get("calls") or ()))
+        # Another job may have continued the wave, and its log be read before that of the job that prepared it.
+        wave, word = self._waves.setdefault(event["key"], Wave(event["key"])), event.get("event")
+        wave.events.add(str(word))
+        match word:
+            case "prepared":
+                wave.place, wave.is_own, wave.at = str(event.get("place")), is_own, max(wave.at, _at(event))
+                calls = [WaveCall(*row) for row in event.get("calls") or () if _is_call(row)]
+                wave.calls = {call.key: call for call in calls}
+                for key in wave.calls:
+                    self._by_key.setdefault(key, []).append(wave.id)
+            case "uploaded":
+                wave.file, wave.at = str(event.get("file")), _at(event)
+            case "created":
+                wave.batch = str(event.get("batch"))
+            case "failed":
+                wave.failed.update(map(str, event.get("calls") or ()))
 
     def close(self) -> None:
         """Close the own log. May be called twice."""

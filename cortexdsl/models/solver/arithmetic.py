@@ -8,11 +8,13 @@ heal that.
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import math
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 USUAL_CHANCES = 6
@@ -23,8 +25,7 @@ TEMPTED = 0.7
 """How often a mistake is the one that its expression tempts to."""
 
 _EXPRESSION = re.compile(r"(?<![\w.])\(*-?\d{1,12}\)*(?:\s?[-+*×−]\s?\(*-?\d{1,12}\)*)+(?!\.?\d)(?!\w)")
-_TOKEN = re.compile(r"\d+|[-+*()]")
-_RANK = {"+": 1, "-": 1, "*": 2}
+_BINARY = re.compile(r"(?<=[\d)])[-+*]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,45 +60,40 @@ def find_expression(text: str) -> ArithmeticTask | None:
     """Return the first arithmetic expression in a text, or None."""
     for match in _EXPRESSION.finditer(text):
         expression = match[0].replace("×", "*").replace("−", "-").replace(" ", "")
-        tokens = _TOKEN.findall(expression)
         try:
-            return ArithmeticTask(expression, _postfix(tokens, _RANK), _postfix(tokens, dict.fromkeys(_RANK, 1)))
-        except (IndexError, ValueError):
+            return ArithmeticTask(expression, *_postfix(expression))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return None
 
 
-def _postfix(tokens: list[str], rank: dict[str, int]) -> tuple[int | str, ...]:
-    """Order tokens for working (shunting yard); a leading minus belongs to its number."""
-    out: list[int | str] = []
-    waiting: list[str] = []
-    wants_number, sign = True, 1
-    for token in tokens:
-        if token.isdigit():
-            if not wants_number:
-                raise ValueError("two numbers in a row")
-            out.append(sign * int(token))
-            wants_number, sign = False, 1
-        elif token == "-" and wants_number:
-            sign = -sign
-        elif token == "(":
-            if not wants_number or sign < 0:
-                raise ValueError("a parenthesis in the wrong place")
-            waiting.append(token)
-        elif token == ")":
-            while waiting[-1] != "(":
-                out.append(waiting.pop())
-            waiting.pop()
-        else:
-            if wants_number:
-                raise ValueError("two operators in a row")
-            while waiting and waiting[-1] != "(" and rank[waiting[-1]] >= rank[token]:
-                out.append(waiting.pop())
-            waiting.append(token)
-            wants_number = True
-    if wants_number or "(" in waiting:
-        raise ValueError("the expression ends early")
-    return (*out, *reversed(waiting))
+def _postfix(expression: str) -> tuple[tuple[int | str, ...], tuple[int | str, ...]]:
+    """Order numbers and operators for working: by precedence, and strictly from left to right."""
+    plain = re.sub(r"\b0+(?=\d)", "", expression)
+    operators = _BINARY.findall(plain)
+    return _ordered(plain, operators), _ordered(plain.replace("*", "+"), operators)
+
+
+def _ordered(expression: str, operators: Sequence[str]) -> tuple[int | str, ...]:
+    """Return an expression in postfix order, with operators of these names in the order of the text."""
+    names = iter(operators)
+
+    def postfix(node: ast.expr) -> tuple[int | str, ...]:
+        if not isinstance(node, ast.BinOp):
+            return (_signed(node),)
+        left, name = postfix(node.left), next(names)
+        return (*left, *postfix(node.right), name)
+
+    return postfix(ast.parse(expression, mode="eval").body)
+
+
+def _signed(node: ast.expr) -> int:
+    match node:
+        case ast.Constant(value=int()):
+            return int(node.value)
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -_signed(inner)
+    raise ValueError("not a number")
 
 
 def work_out(expression: ArithmeticTask, rate: float, rng: random.Random) -> Attempt:

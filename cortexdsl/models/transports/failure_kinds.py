@@ -142,44 +142,35 @@ def _codes(content: Any, depth: int = 0) -> Iterator[str]:
             yield from _codes(value, depth + 1)
 
 
-@dataclass(frozen=True, slots=True)
 class Rule:
     """One line of the table.
 
-    Attributes
+    Parameters
     ----------
     kind : FailureKind
-    statuses : frozenset of int
-        The statuses that it is for; empty: all.
-    codes : frozenset of str
-    words : pattern or None
-        It applies if one of the codes is in the body, or the words match; always if it has neither.
+    *statuses : int
+        The statuses that it is for; none: all.
+    codes : str
+        Separated by spaces.
+    words : tuple of str
+        Patterns. It applies if one of the codes is in the body, or one of these matches; always if it has neither.
     has_wait : bool
         It applies only if the body says how long to wait.
     """
 
-    kind: FailureKind
-    statuses: frozenset[int] = frozenset()
-    codes: frozenset[str] = frozenset()
-    words: re.Pattern[str] | None = None
-    has_wait: bool = False
+    def __init__(
+        self, kind: FailureKind, *statuses: int, codes: str = "", words: tuple[str, ...] = (), has_wait: bool = False
+    ) -> None:
+        self.kind, self.statuses, self.has_wait = kind, statuses, has_wait
+        self.codes, self.words = frozenset(codes.split()), re.compile("|".join(words)) if words else None
 
     def applies(self, error: ServerError) -> bool:
         """Say whether an error is of this kind."""
-        if self.statuses and error.status not in self.statuses:
-            return False
-        if self.has_wait and error.wait is None:
+        if (self.statuses and error.status not in self.statuses) or (self.has_wait and error.wait is None):
             return False
         if not self.codes and self.words is None:
             return True
         return bool(self.codes & error.codes) or (self.words is not None and self.words.search(error.words) is not None)
-
-
-def _rule(
-    kind: FailureKind, *statuses: int, codes: str = "", words: tuple[str, ...] = (), has_wait: bool = False
-) -> Rule:
-    pattern = re.compile("|".join(words)) if words else None
-    return Rule(kind, frozenset(statuses), frozenset(codes.split()), pattern, has_wait)
 
 
 _REFUSED = (400, 403, 413, 422, 429, NO_STATUS)
@@ -187,16 +178,16 @@ _REFUSED = (400, 403, 413, 422, 429, NO_STATUS)
 RULES: tuple[Rule, ...] = (
     # OpenAI (429) and Groq (413) call one request that is larger than the limit of a minute a rate limit. It never
     # fits, so waiting is of no use; other questions may be shorter.
-    _rule(FailureKind.CONTEXT_WINDOW, *_REFUSED, words=("request too large",)),
+    Rule(FailureKind.CONTEXT_WINDOW, *_REFUSED, words=("request too large",)),
     # The account has no money left. Only codes that say nothing else: DeepSeek, Moonshot, DashScope, Zhipu, Anthropic.
-    _rule(
+    Rule(
         FailureKind.QUOTA,
         codes="insufficient_quota billing_hard_limit_reached billing_not_active billing_error "
         "exceeded_current_quota_error arrearage insufficient_balance insufficient_user_quota 1113",
     ),
-    _rule(FailureKind.QUOTA, 402),
+    Rule(FailureKind.QUOTA, 402),
     # Moderation of one prompt. OpenRouter and xAI send it with 403, others with 400. Zhipu's code is 1301.
-    _rule(
+    Rule(
         FailureKind.CONTENT_FILTER, *_REFUSED, 451,
         codes="content_filter content_policy_violation responsibleaipolicyviolation data_inspection_failed "
         "datainspectionfailed invalid_prompt moderation_blocked sensitivecontentdetected "
@@ -213,7 +204,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     # One prompt is too long. llama.cpp sends 400, its older versions 500.
-    _rule(
+    Rule(
         FailureKind.CONTEXT_WINDOW, *_REFUSED, 500,
         codes="context_length_exceeded exceed_context_size_error model_context_window_exceeded "
         "string_above_max_length request_too_large",
@@ -228,44 +219,44 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     # A body that a proxy finds too large is one long prompt, too.
-    _rule(FailureKind.CONTEXT_WINDOW, 413),
+    Rule(FailureKind.CONTEXT_WINDOW, 413),
     # Limits that pass by themselves. Google calls its limits of a minute a quota, and says how long to wait.
-    _rule(FailureKind.RATE_LIMIT, 429, has_wait=True),
-    _rule(
+    Rule(FailureKind.RATE_LIMIT, 429, has_wait=True),
+    Rule(
         FailureKind.RATE_LIMIT, 400, 403, 429, NO_STATUS,
         codes="rate_limit_exceeded rate_limit_error rate_limit_reached_error rate_limited limit_requests "
         "limit_burst_rate throttling throttling.ratequota throttlingexception",
         words=("per ?minute",),
     ),
     # Messages of accounts without money that come without a code: Anthropic (400), xAI (403), Google's quota of a day.
-    _rule(
+    Rule(
         FailureKind.QUOTA, 400, 403, 429, NO_STATUS,
         words=(
             "exceeded your current quota", "credit balance", "insufficient (?:balance|credits?|funds|quota)",
             "insufficient_quota", "payment required", "used all available credits", "monthly spending limit",
         ),
     ),
-    _rule(FailureKind.RATE_LIMIT, 429),
+    Rule(FailureKind.RATE_LIMIT, 429),
     # A timeout, a conflict, a request that came too early. 424: the model behind TGI or SageMaker failed. 498: Groq's
     # flexible tier has no capacity.
-    _rule(FailureKind.TRANSIENT, 408, 409, 424, 425, 498),
-    _rule(FailureKind.AUTHENTICATION, 401, 403),
+    Rule(FailureKind.TRANSIENT, 408, 409, 424, 425, 498),
+    Rule(FailureKind.AUTHENTICATION, 401, 403),
     # Google refuses a wrong key with 400.
-    _rule(FailureKind.AUTHENTICATION, 400, codes="api_key_invalid", words=("api key not valid",)),
-    _rule(FailureKind.NOT_FOUND, 404),
+    Rule(FailureKind.AUTHENTICATION, 400, codes="api_key_invalid", words=("api key not valid",)),
+    Rule(FailureKind.NOT_FOUND, 404),
     # Errors without a status: by their words; an error whose words say nothing may pass.
-    _rule(FailureKind.RATE_LIMIT, NO_STATUS, words=("rate.?limit", "too many requests", "throttl")),
-    _rule(
+    Rule(FailureKind.RATE_LIMIT, NO_STATUS, words=("rate.?limit", "too many requests", "throttl")),
+    Rule(
         FailureKind.TRANSIENT, NO_STATUS,
         words=("overloaded", "unavailable", "capacity", "time.?out", "timed out", "try again", "internal",
                "server.error"),
     ),
-    _rule(FailureKind.AUTHENTICATION, NO_STATUS, words=("api.?key", "unauthorized", "authenticat", "permission")),
-    _rule(FailureKind.NOT_FOUND, NO_STATUS, words=("not.found", "does not exist", "no such model")),
-    _rule(
+    Rule(FailureKind.AUTHENTICATION, NO_STATUS, words=("api.?key", "unauthorized", "authenticat", "permission")),
+    Rule(FailureKind.NOT_FOUND, NO_STATUS, words=("not.found", "does not exist", "no such model")),
+    Rule(
         FailureKind.BAD_REQUEST, NO_STATUS, words=("invalid", "bad.request", "unsupported", "not supported", "must be")
     ),
-    _rule(FailureKind.TRANSIENT, NO_STATUS),
+    Rule(FailureKind.TRANSIENT, NO_STATUS),
 )  # fmt: skip
 
 
