@@ -22,8 +22,7 @@ from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.language.grammar.experiment import ServerText
 from cortexdsl.language.grammar.speakers import LITELLMS_OWN
-from cortexdsl.models.endpoints.providers import Unset, unset_variables_of
-from cortexdsl.models.endpoints.redirects import redirected
+from cortexdsl.models.endpoints.providers import Unset, redirected, unset_variables_of
 from cortexdsl.models.rounds.engines import program_of
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.servers.addresses import write_addresses

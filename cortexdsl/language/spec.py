@@ -25,7 +25,7 @@ from cortexdsl.language.inheritance import read_extended, resolve_methods
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all
 from cortexdsl.language.problems import validate
 from cortexdsl.language.shared_rates import conflicting_rates, with_shared_rates
-from cortexdsl.models.endpoints.redirects import redirected
+from cortexdsl.models.endpoints.providers import redirected
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The budget of an experiment: the limits of its spec, held over all its jobs.
+"""The budget of an experiment: the limits of its spec, also that of failed calls, held over all its jobs.
 
 What a job books is added to the ledger before its call is sent, so a killed job leaves its reservations standing: those
 calls were sent.
@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from cortexdsl.core import Limits, Usage
+from cortexdsl.core import Limits, Model, Reply, Usage
 from cortexdsl.errors import BudgetError, RecordError
 from cortexdsl.models.call_log.index import LogIndex
 from cortexdsl.models.control import ControlFile, Controls
 from cortexdsl.models.endpoints.refusals import Refusals
-from cortexdsl.models.job_tally import seconds_of
+from cortexdsl.models.job_tally import CallCounts, seconds_of
 from cortexdsl.models.spending import SpendingLedger, ahead_of, limited_amounts
 from cortexdsl.numbers import counted
 
@@ -206,6 +206,61 @@ class Budget:
     def close(self) -> None:
         """Close the ledger. May be called twice."""
         self._ledger.close()
+
+
+class FailureLimit:
+    """Counts the failed calls of a job, and holds them and those of the run against `limits: failed`.
+
+    Parameters
+    ----------
+    counts : CallCounts
+        Of the job.
+    budget : Budget
+        With the limit, and the counts of the run.
+    spec : str
+        The spec's name, for the command in the message.
+    """
+
+    def __init__(self, counts: CallCounts, budget: Budget, spec: str) -> None:
+        self._counts, self._budget, self._spec = counts, budget, spec
+        self._failed = 0
+        self._last = ""
+
+    def passed(self, model: Model, reply: Reply) -> Reply:
+        """Return a reply, unless it is a failure and so many calls have failed that it is an outage.
+
+        Raises
+        ------
+        BudgetError
+        """
+        if reply.error is not None:
+            self._failed += 1
+            self._last = f"model {model.name} ({model.model}): {reply.error}"
+            self.check(is_end=False)
+        return reply
+
+    def check(self, *, is_end: bool = True) -> None:
+        """Raise an error if too many calls of this job or run have failed for the rest to be data.
+
+        Raises
+        ------
+        BudgetError
+        """
+        if not self._failed:
+            return
+        counts, share, run = self._counts, self._budget.limits.failed, self._budget.total
+        here = self._failed, counts.asked + counts.replayed + counts.shared
+        for failed, calls, whose in ((*here, "of this job"), (run.failed, run.calls, "of this run")):
+            if is_too_many(failed, calls, share, is_end=is_end):
+                enough = min(100, math.floor(100 * failed / calls) + 1)
+                raise BudgetError(
+                    f"{failed:,} of {counted(calls, 'call')} {whose} brought "
+                    f"no reply, and `limits: failed` allows {share:.3g} "
+                    f"of them; the last: {self._last}\n"
+                    "    see what is wrong with the model or its address; then ask the failed calls again: "
+                    f"cortexdsl run {self._spec} --errors-again (or, if they are data to you, raise the "
+                    f"limit: `limits: {{failed: {enough}%}}`)"
+                )
 
 
 def _amount(name: str, spent: float) -> str:

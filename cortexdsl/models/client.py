@@ -20,13 +20,12 @@ from cortexdsl.core import Call, Limits, Model, Reply, Usage
 from cortexdsl.errors import ModelError, RecordError
 from cortexdsl.files import UNKEPT
 from cortexdsl.models.batches.sender import BatchSender
-from cortexdsl.models.budget import Budget
+from cortexdsl.models.budget import Budget, FailureLimit
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record, estimated_tokens, paid_dollars, reply_of
 from cortexdsl.models.call_log.syncing import LogSyncs
 from cortexdsl.models.endpoints.retry import AttemptResult, RetriesExhausted, Runtime
-from cortexdsl.models.failure_limit import FailureLimit
 from cortexdsl.models.job_tally import EVERY, CallCounts, JobInfo, TallyWriter
 from cortexdsl.models.rounds.sender import RoundSender, outside_rounds
 from cortexdsl.models.sender import (
@@ -35,7 +34,6 @@ from cortexdsl.models.sender import (
     Sender,
     check_reply,
     cost_of_reply,
-    dollars_of_attempt,
     error_of,
     raise_unless_data,
 )
@@ -44,7 +42,7 @@ from cortexdsl.models.shared_state import OpenFolder, SharedState
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure, kind_of
 from cortexdsl.models.transports.interface import Raw, Transport
-from cortexdsl.models.transports.prices import saved_by_cache
+from cortexdsl.models.transports.prices import dollars_of, saved_by_cache
 from cortexdsl.models.transports.registry import transport_type, way_of
 from cortexdsl.numbers import counted
 
@@ -217,6 +215,8 @@ class Client:
             failure, retries, seconds = exhausted.failure, exhausted.retries, self._clock() - begun
             raise_unless_data(model, exhausted, self.tally, secrets)
             self.budget.spend(Usage(calls=int(is_new), failed=int(is_new)))
+        attempt = raw or failure
+        assert attempt is not None
         record = call_record(
             key,
             call,
@@ -225,7 +225,7 @@ class Client:
             attempts=retries.attempts,
             retries=retries.by_kind,
             error=f"{failure.kind.value}: {secrets.clean(failure.what)}" if failure else None,
-            dollars=dollars_of_attempt(model, raw, failure),
+            dollars=dollars_of(model, attempt.usage, raw.billed if raw else None),
             failure=failure,
             lost=retries.lost,
         )

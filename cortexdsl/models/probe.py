@@ -41,10 +41,6 @@ SEEDS_IN_WORDS: Mapping[str, str] = {
 }
 
 
-Visible = tuple[str, str]
-"""Text and reasoning of a reply."""
-
-
 @dataclass(frozen=True, slots=True)
 class Probe:
     """The result of probing one model.
@@ -139,10 +135,8 @@ async def _probe(model: Model, shared: SharedState, at_once: int) -> Probe:
             result = replace(result, logprobs="given" if first.tokens else "none")
         if first.seed_refused:
             return replace(result, seed="refused")
-        seed, replies = await _seeds(model, ask)
-        if seed != "honoured" or at_once < 2:
-            return replace(result, seed=seed)
-        return replace(result, seed=await _under_load(model, ask, replies, at_once), at_once=at_once)
+        seed, loaded = await _seeds(model, ask, at_once)
+        return replace(result, seed=seed, at_once=loaded)
     except Failure as failure:
         remedy = failure.kind.remedy
         if failure.kind in (FailureKind.NOT_FOUND, FailureKind.BAD_REQUEST) and listed and not served:
@@ -171,35 +165,27 @@ def _small(model: Model, **options: Any) -> Model:
     return replace(model, options={**model.options, "max_tokens": min(most, FEW_TOKENS), **options})
 
 
-async def _seeds(model: Model, ask: Any) -> tuple[Seeds, Mapping[int, Visible]]:
-    """Return whether a model keeps seeds while nothing else is in work, and its reply by seed."""
+async def _seeds(model: Model, ask: Any, at_once: int) -> tuple[Seeds, int]:
+    """Return whether a model keeps seeds, and how many calls were sent at once to see it; 0 if none were."""
     hot = _small(model, temperature=1.0)
     try:
         one, again, other = [_visible(await ask(hot, seed)) for seed in (1, 1, 2)]
     except Failure as failure:
         if failure.kind is not FailureKind.BAD_REQUEST:  # a model may take no temperature
             raise
-        return "unclear", {}
-    if one != again:
-        return "ignored", {}
-    return "unclear" if one == other else "honoured", {1: one, 2: other}
-
-
-async def _under_load(model: Model, ask: Any, replies: Mapping[int, Visible], at_once: int) -> Seeds:
-    """Send calls with two seeds at once, and say whether each seed gives the reply that it gave alone."""
-    hot = _small(model, temperature=1.0)
-    seeds = [1 + k % 2 for k in range(at_once)]
-    answers = await asyncio.gather(*(ask(hot, seed) for seed in seeds), return_exceptions=True)
+        return "unclear", 0
+    if one != again or one == other or at_once < 2:
+        return "ignored" if one != again else "unclear" if one == other else "honoured", 0
+    expected = [(one, other)[k % 2] for k in range(at_once)]
+    answers = await asyncio.gather(*(ask(hot, 1 + k % 2) for k in range(at_once)), return_exceptions=True)
     failed = [answer for answer in answers if isinstance(answer, BaseException)]
-    if any(
-        not isinstance(answer, BaseException) and _visible(answer) != replies[seed]
-        for seed, answer in zip(seeds, answers, strict=True)
-    ):
-        return "lost"
+    replies = [None if isinstance(answer, BaseException) else _visible(answer) for answer in answers]
+    if any(reply not in (None, alone) for reply, alone in zip(replies, expected, strict=True)):
+        return "lost", at_once
     if any(not isinstance(failure, Failure | TimeoutError) for failure in failed):
         raise failed[0]
-    return "unclear" if failed else "honoured"
+    return "unclear" if failed else "honoured", at_once
 
 
-def _visible(reply: Raw) -> Visible:
+def _visible(reply: Raw) -> tuple[str, str]:
     return reply.text, reply.reasoning

@@ -278,31 +278,14 @@ def check_reply(raw: Raw, secrets: Secrets) -> Raw:
 
 def cost_of_reply(model: Model, raw: Raw, estimated_prompt: int, *, is_new: bool) -> Usage:
     """Return what an attempt that brought a reply has cost; counts that are missing are estimated."""
-    prompt, completion = raw.usage.prompt_tokens, raw.usage.completion_tokens
-    if prompt is not None and completion is not None:
-        dollars = dollars_of(model, raw.usage, raw.billed) or 0.0
-    else:
-        prompt = estimated_prompt if prompt is None else prompt
-        if completion is None:
-            written = raw.text + raw.reasoning + "".join(each.arguments for each in raw.requests)
-            completion = estimated_tokens([{"content": written}])
-        dollars = estimated_dollars(model, prompt, completion)
-    return Usage(int(is_new), prompt, completion, dollars, attempts=1, failed=0 if is_new else -1)
-
-
-def dollars_of_attempt(model: Model, raw: Raw | None, failure: Failure | None) -> float | None:
-    """Return the dollars of the last attempt of a call, by its reply or its failure; None if they are not known."""
-    if raw is not None:
-        return dollars_of(model, raw.usage, raw.billed)
-    return dollars_of(model, failure.usage) if failure is not None else None
+    written = raw.text + raw.reasoning + "".join(each.arguments for each in raw.requests)
+    usage = _usage_of(model, raw.usage, estimated_prompt, estimated_tokens([{"content": written}]), raw.billed)
+    return replace(usage, calls=int(is_new), failed=0 if is_new else -1)
 
 
 def cost_of_failure(model: Model, failure: Failure, estimated_prompt: int) -> Usage:
     """Return what a failed attempt has cost: the server's count, else its prompt if the model may have worked."""
-    counts = failure.usage
-    if counts.prompt_tokens is None:
-        counts = TokenCounts(estimated_prompt if failure.may_have_cost else 0, counts.completion_tokens)
-    return _usage_of(model, counts)
+    return _usage_of(model, failure.usage, estimated_prompt if failure.may_have_cost else 0)
 
 
 def lost_usage(model: Model, failure: Failure) -> Usage:
@@ -311,9 +294,14 @@ def lost_usage(model: Model, failure: Failure) -> Usage:
     return _usage_of(model, counts) if counts.prompt_tokens or counts.completion_tokens else NO_USAGE
 
 
-def _usage_of(model: Model, counts: TokenCounts) -> Usage:
-    prompt, completion = counts.prompt_tokens or 0, counts.completion_tokens or 0
-    return Usage(0, prompt, completion, dollars_of(model, counts) or 0.0, attempts=1)
+def _usage_of(
+    model: Model, counts: TokenCounts, prompt: int = 0, completion: int = 0, billed: float | None = None
+) -> Usage:
+    """Return the usage of one attempt, with these tokens if the server did not count them."""
+    prompt = prompt if counts.prompt_tokens is None else counts.prompt_tokens
+    completion = completion if counts.completion_tokens is None else counts.completion_tokens
+    known = counts._replace(prompt_tokens=prompt, completion_tokens=completion)
+    return Usage(0, prompt, completion, dollars_of(model, known, billed) or 0.0, attempts=1)
 
 
 def error_of(model: Model, exhausted: RetriesExhausted, secrets: Secrets) -> ModelError:

@@ -21,8 +21,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.language.grammar.questions import DatasetText
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.spec import Spec
-from cortexdsl.models.endpoints.providers import key_variables, provider_of
-from cortexdsl.models.endpoints.redirects import address_variables, proxy_of, redirected
+from cortexdsl.models.endpoints.providers import address_variables, key_variables, provider_of, proxy_of, redirected
 from cortexdsl.models.transports.addresses import is_loopback, mask_url
 from cortexdsl.models.transports.registry import runs_here, weights_of
 from cortexdsl.models.transports.tool import PROGRAM, PYTHON, identity_of, source_of

@@ -18,8 +18,7 @@ from cortexdsl.cli.experiments import add_run_arguments, find_profile, run_run
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.options import VerbParser
-from cortexdsl.models.endpoints.providers import known_providers, provider_of
-from cortexdsl.models.endpoints.redirects import address_variables
+from cortexdsl.models.endpoints.providers import address_variables, known_providers, provider_of
 from cortexdsl.models.transports.prices import known_price
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.jobs.consent import VARIABLE, check_consent, is_permitted, remember, request_of

@@ -1,5 +1,9 @@
 """The providers that litellm knows: their names, and the variables that hold their keys and addresses.
 
+litellm and the packages of the providers read variables that send calls elsewhere (`OPENAI_BASE_URL`,
+`AWS_ENDPOINT_URL` ...). A model whose calls are redirected becomes a model with that address, so that the permission,
+the plan, the price and the log treat it as one.
+
 litellm imports in two seconds, so what is needed before a run is read from its data files or listed here. A test
 compares the keys with `litellm.validate_environment`.
 """
@@ -8,13 +12,14 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from cortexdsl.core import Model
 from cortexdsl.models.transports.prices import listed_provider, listed_providers, litellm_data
-from cortexdsl.models.transports.registry import LITELLM, named_type
+from cortexdsl.models.transports.registry import LITELLM, named_type, runs_here, transport_type
 
 _SUPPORTED = "provider_endpoints_support_backup.json"
 _LIKE_OPENAI = "llms/openai_like/providers.json"
@@ -70,7 +75,7 @@ _ADDRESSES: Mapping[str, tuple[str, ...]] = {
     "litellm_proxy": ("LITELLM_PROXY_API_BASE",),
 }
 """Variables that may hold the address of a provider that has none of its own, if there is no `api_base`."""
-REDIRECTS: Mapping[str, tuple[str, ...]] = {
+_REDIRECTS: Mapping[str, tuple[str, ...]] = {
     "bedrock": ("AWS_BEDROCK_RUNTIME_ENDPOINT", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
     "datarobot": ("DATAROBOT_ENDPOINT",),
     "featherless_ai": ("FEATHERLESS_API_BASE",),
@@ -83,7 +88,7 @@ REDIRECTS: Mapping[str, tuple[str, ...]] = {
     "xai": ("XAI_OAUTH_API_BASE",),
 }
 """Variables that send the calls of a provider elsewhere, besides those that are named after it or its keys."""
-_NAMED = frozenset({*KEYS, *_ADDRESSES, *REDIRECTS})
+_NAMED = frozenset({*KEYS, *_ADDRESSES, *_REDIRECTS})
 _SIGNED = ("bedrock", "sagemaker")
 """Their requests are signed: no key travels, so that an address of one's own needs no placeholder."""
 _HAVE_OTHER_KEYS = (*_SIGNED, "huggingface", "vertex_ai", "watsonx")
@@ -178,3 +183,38 @@ def unset_variables_of(model: Model, environment: Mapping[str, str]) -> list[Uns
 @cache
 def _like_openai() -> Mapping[str, str]:
     return {name: entry["api_key_env"] for name, entry in litellm_data(_LIKE_OPENAI).items() if "api_key_env" in entry}
+
+
+_SUFFIXES = ("BASE_URL", "API_BASE")  # the order in which litellm reads those of OpenAI
+_KEY = re.compile(r"_?(API_?KEY|AUTH_TOKEN|API_TOKEN|AD_TOKEN|OIDC_TOKEN|TOKEN)$")
+PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy")
+
+
+def address_variables(provider: str) -> tuple[str, ...]:
+    """Return the variables that may hold another address of a provider, the first one read first."""
+    stems = [provider.upper(), *(_KEY.sub("", name) for name in KEYS.get(provider, ()) if _KEY.search(name))]
+    named = (f"{stem}_{suffix}" for suffix in _SUFFIXES for stem in stems)
+    return tuple(dict.fromkeys((*named, *_REDIRECTS.get(provider, ()))))
+
+
+def redirected(model: Model, environment: Mapping[str, str]) -> Model:
+    """Return a model with the address that the environment gives its calls, and with the key that they would carry.
+
+    A model with an address of its own, or without a provider elsewhere, stays as it is.
+    """
+    is_own = model.is_tool or model.engine is not None or runs_here(model)
+    if is_own or model.api_base is not None or transport_type(model.model).needs_address:
+        return model
+    variable = next(
+        (name for name in address_variables(provider_of(model.model) or "") if environment.get(name, "").strip()), None
+    )
+    if variable is None:
+        return model
+    keys = key_variables(model)
+    key = model.api_key_env or next((name for name in keys if environment.get(name, "").strip()), None)
+    return replace(model, api_base=f"env:{variable}", api_key_env=key)
+
+
+def proxy_of(environment: Mapping[str, str]) -> str | None:
+    """Return the variable that sends requests through a proxy, if one is set."""
+    return next((name for name in PROXIES if environment.get(name, "").strip()), None)

@@ -22,9 +22,9 @@ import numpy as np
 from cortexdsl.core import Floats, Model
 from cortexdsl.errors import ModelError
 from cortexdsl.models.client import Client
-from cortexdsl.models.endpoints.redirects import redirected
+from cortexdsl.models.endpoints.providers import redirected
 from cortexdsl.models.similarity.embedding_log import EmbeddingCalls
-from cortexdsl.models.similarity.local_models import NLI, Entailment, load_sentence_model
+from cortexdsl.models.similarity.local_models import NLI, Entailment, load_sentence_model, remember
 
 WORDS, GRAMS = 1024, 2048
 WIDTH = WORDS + GRAMS
@@ -139,11 +139,7 @@ class Embedder:
         for start in range(0, len(missing), BATCH):
             batch = missing[start : start + BATCH]
             found |= zip(batch, await self._embed(embedding, batch), strict=True)
-        for text in texts:
-            self._known[embedding, text] = found[text]
-            self._known.move_to_end((embedding, text))
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+        remember(self._known, {(embedding, text): found[text] for text in texts}, REMEMBERED)
         return found
 
     async def _embed(self, embedding: str, texts: list[str]) -> list[Floats]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import permutations
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from cortexdsl.core import Floats
 from cortexdsl.errors import InputError
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def load_sentence_model(
@@ -53,6 +56,15 @@ def load_sentence_model(
             f"similarity {similarity}: the model cannot be loaded: {' '.join(str(error).split())[:200]}\n"
             f"    give the name of a {called}, or the path of a folder that holds one"
         ) from None
+
+
+def remember(known: OrderedDict[K, V], used: Mapping[K, V], most: int) -> None:
+    """Keep values that were used, and forget those that were not used for the longest time."""
+    for key, value in used.items():
+        known[key] = value
+        known.move_to_end(key)
+    while len(known) > most:
+        known.popitem(last=False)
 
 
 NLI = "nli/"
@@ -151,11 +163,7 @@ class Entailment:
             if missing:
                 judge = await asyncio.to_thread(self._judge, name)
                 found |= zip(missing, map(float, await asyncio.to_thread(judge, missing)), strict=True)
-        for pair in pairs:
-            self._known[name, pair] = found[pair]
-            self._known.move_to_end((name, pair))
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+        remember(self._known, {(name, pair): found[pair] for pair in pairs}, REMEMBERED)
         return found
 
     def _judge(self, name: str) -> Judge:

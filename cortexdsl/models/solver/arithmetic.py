@@ -80,20 +80,11 @@ def _ordered(expression: str, operators: Sequence[str]) -> tuple[int | str, ...]
 
     def postfix(node: ast.expr) -> tuple[int | str, ...]:
         if not isinstance(node, ast.BinOp):
-            return (_signed(node),)
+            return (ast.literal_eval(node),)
         left, name = postfix(node.left), next(names)
         return (*left, *postfix(node.right), name)
 
     return postfix(ast.parse(expression, mode="eval").body)
-
-
-def _signed(node: ast.expr) -> int:
-    match node:
-        case ast.Constant(value=int()):
-            return int(node.value)
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -_signed(inner)
-    raise ValueError("not a number")
 
 
 def work_out(expression: ArithmeticTask, rate: float, rng: random.Random) -> Attempt:

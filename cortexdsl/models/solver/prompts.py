@@ -11,28 +11,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from cortexdsl.core import Message
 
-Wanted = Literal[
-    "answer", "review", "verdict", "summary", "selection", "similarity", "judgement", "choice", "comment", "belief",
-    "label",
-]  # fmt: skip
-
+_WORDS = {
+    "Verdict": "verdict", "Selected": "selection", "Summary": "summary", "Score": "review",
+    "Similarity": "similarity", "Judgement": "judgement", "Choice": "choice", "Answer": "answer",
+    "Belief": "belief", "Label": "label",
+}  # fmt: skip
+"""What is wanted, by the word of its line, the most telling first."""
+_WORD = rf"\b({'|'.join(_WORDS)}|Confidence)\W{{0,3}}:"
 _HEADER = re.compile(r"^\[([^\]\n]{1,80})\]$", re.MULTILINE)
 _QUESTION = re.compile(r"^Question:[^\S\n]*", re.MULTILINE)
 _ANSWER = re.compile(r"^[^\w\n]{0,4}Answer\W{0,4}:[^\S\n]*([^\s<\[{.…][^\n]*)", re.MULTILINE | re.IGNORECASE)
 _SHOULD_BE = re.compile(r"result should be ([^\n]+?)\.(?:\s|$)")
-_WANTED = re.compile(
-    r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice|Belief|Label)\W{0,3}:",
-    re.IGNORECASE,
-)
-_ASKED = re.compile(
-    r"\b(?:Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice|Belief|Label)\W{0,3}:[^\S\n]*[`*]{0,2}"
-    r"(?:<[^>\n]+>|agree\W+or\b)",
-    re.IGNORECASE,
-)
+_WANTED = re.compile(_WORD, re.IGNORECASE)
+_ASKED = re.compile(rf"{_WORD}[^\S\n]*[`*]{{0,2}}(?:<[^>\n]+>|agree\W+or\b)", re.IGNORECASE)
 """A form as it is asked for, and never as it is filled in."""
 _FORM = re.compile(r"\bAnswer\W{0,3}:\s*<([^>\n]*)>", re.IGNORECASE)
 _OPTION = re.compile(r"^\(([A-Z])\)[^\S\n]*(.*)$", re.MULTILINE)
@@ -109,11 +103,11 @@ class Prompt:
     passages: tuple[tuple[int, str], ...]
     references: tuple[str, ...]
     to_judge: str
-    wanted: Wanted
+    wanted: str
     wants_answer: bool
     choose: int = 1
     target: str = ""
-    beside: tuple[Wanted, ...] = ()
+    beside: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     has_new_number: bool = False
 
@@ -198,15 +192,10 @@ def _question(opening: str) -> str:
     return opening[starts[-1] :].partition("\n\n")[0].strip()
 
 
-def _wanted(request: str, hears: bool) -> list[Wanted]:
-    """Return the kinds of lines that the reply should have; the first one shapes the reply."""
-    words = {word.lower() for word in _WANTED.findall(request)}
-    kinds: tuple[tuple[str, Wanted], ...] = (
-        ("verdict", "verdict"), ("selected", "selection"), ("summary", "summary"), ("score", "review"),
-        ("similarity", "similarity"), ("judgement", "judgement"), ("choice", "choice"), ("answer", "answer"),
-        ("belief", "belief"), ("label", "label"),
-    )  # fmt: skip
-    return [kind for word, kind in kinds if word in words] or ["comment" if hears else "answer"]
+def _wanted(request: str, hears: bool) -> list[str]:
+    """Return what a request asks for: the main thing first, then what it asks for in the same reply."""
+    words = {word.capitalize() for word in _WANTED.findall(request)}
+    return [kind for word, kind in _WORDS.items() if word in words] or ["comment" if hears else "answer"]
 
 
 def _weight(header: str) -> float:

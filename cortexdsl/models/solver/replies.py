@@ -23,7 +23,7 @@ from cortexdsl.models.solver.arithmetic import (
     usual_accuracy,
     work_out,
 )
-from cortexdsl.models.solver.prompts import SOUND, Prompt, Wanted
+from cortexdsl.models.solver.prompts import SOUND, Prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def speak(prompt: Prompt, mind: SolverAnswer, settings: SolverSettings, rng: ran
     return "\n".join([reply, *(_bare(kind, speech) for kind, speech in zip(prompt.beside, others, strict=True))])
 
 
-def _bare(kind: Wanted, text: str) -> str:
+def _bare(kind: str, text: str) -> str:
     """Return what a speech has to hold: its last line, but all of a summary and of a belief."""
     return text if kind in ("summary", "belief") else text.rpartition("\n")[2]
 
