@@ -82,7 +82,7 @@ class BatchSender:
         self._preparing = 0
         self._http = BatchHttp(http)
         self._queues: dict[tuple[str, str, str | None, BatchSettings], BatchQueue] = {}
-        self._wavesed: dict[str, _Booked] = {}
+        self._booked: dict[str, _Booked] = {}
         self._is_cleared = False
 
     async def send(self, key: str, call: Call, prompt_tokens: int, cost: Callable[[Raw], Usage]) -> AttemptResult[Raw]:
@@ -106,12 +106,12 @@ class BatchSender:
             wave, outcome = await self._attempt(key, refusals.applied(call, access.address), access, prompt_tokens)
             if isinstance(outcome, Raw):
                 assert wave is not None
-                self._wavesed[key] = _Booked(wave, cost(outcome), is_failure=False)
+                self._booked[key] = _Booked(wave, cost(outcome), is_failure=False)
                 return AttemptResult(outcome, retries, self._runtime.clock() - began)
             refusals.learn(model, access.address, outcome)
             is_over = retries.pause_after(outcome) is None  # no pause: the next wave is one
             if wave is not None:
-                self._wavesed[key] = _Booked(wave, cost_of_failure(model, outcome, prompt_tokens), is_failure=True)
+                self._booked[key] = _Booked(wave, cost_of_failure(model, outcome, prompt_tokens), is_failure=True)
                 if not (is_over and outcome.kind.is_data):  # else its line is still to be logged
                     self.logged(key)
             if is_over:
@@ -149,7 +149,7 @@ class BatchSender:
 
     def logged(self, key: str) -> None:
         """Settle the booking of a call whose line is in the call log."""
-        booked = self._wavesed.pop(key, None)
+        booked = self._booked.pop(key, None)
         if booked is None:  # its wave was not sent
             return
         if booked.is_failure:
