@@ -19,7 +19,7 @@ _WORDS = {
     "Similarity": "similarity", "Judgement": "judgement", "Choice": "choice", "Answer": "answer",
     "Belief": "belief", "Label": "label",
 }  # fmt: skip
-"""What is wanted, by the word of its line, the most telling first."""
+"""The kinds of lines by their words, the most telling first."""
 _WORD = rf"\b({'|'.join(_WORDS)}|Confidence)\W{{0,3}}:"
 _HEADER = re.compile(r"^\[([^\]\n]{1,80})\]$", re.MULTILINE)
 _QUESTION = re.compile(r"^Question:[^\S\n]*", re.MULTILINE)
