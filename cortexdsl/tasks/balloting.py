@@ -17,8 +17,8 @@ from cortexdsl.core import Agent, Call, Model, Question
 from cortexdsl.engine.seeds import call_seed
 from cortexdsl.errors import RecordError
 from cortexdsl.tasks.judging import Rendering
-from cortexdsl.tasks.pairs import ASK, EQUAL
-from cortexdsl.tasks.reading.pair import OTHER, SIDES, TIE, PairKind
+from cortexdsl.tasks.pairs import EQUAL
+from cortexdsl.tasks.reading.pair import ASK, OTHER, SIDES, TIE, PairKind
 from cortexdsl.tasks.reading.reader import AnswerReader
 
 PROMPT = "common/pair.j2"

@@ -11,7 +11,7 @@ from typing import Any
 
 from cortexdsl.core import Image, Question
 from cortexdsl.errors import DataError
-from cortexdsl.tasks.pairs import ASK, content_of, has_equal_replies, texts_of_pair, with_labels, with_ties
+from cortexdsl.tasks.pairs import content_of, has_equal_replies, texts_of_pair, with_labels, with_ties
 from cortexdsl.tasks.reading.code import (
     ProgramFrame,
     checked_tests,
@@ -22,7 +22,7 @@ from cortexdsl.tasks.reading.code import (
 )
 from cortexdsl.tasks.reading.kinds import OPEN, kind_named
 from cortexdsl.tasks.reading.number import Mark
-from cortexdsl.tasks.reading.pair import SIDES
+from cortexdsl.tasks.reading.pair import ASK, SIDES
 from cortexdsl.tasks.registry import DatasetEntry
 from cortexdsl.tasks.sources.values import (
     CONVERTERS,

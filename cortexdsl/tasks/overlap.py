@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cortexdsl.core import Question
+from cortexdsl.tasks.reading.pair import ASK
 
 NEAR = 0.8
 """The share of words in common (Jaccard) from which two texts with the same numbers are near-duplicates."""
@@ -99,7 +100,8 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _shown(question: Question) -> str:
-    return "\n".join([question.text, *sorted(text for _, text in question.options)])
+    """Return the words of a question and its options, without those that frame all pairs."""
+    return "\n".join([question.text.removeprefix(ASK), *sorted(text for _, text in question.options)])
 
 
 def _normal(text: str) -> str:

@@ -18,7 +18,6 @@ from cortexdsl.tasks.task import Item
 
 SWAPPED = "-swapped"
 """What the id of a question ends with if the second reply is shown first."""
-ASK = "Which of the two replies to this request is better?"
 EQUAL = "Both are equally good."
 
 Turns: TypeAlias = tuple[tuple[str, str], ...]

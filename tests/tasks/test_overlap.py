@@ -7,6 +7,7 @@ import pytest
 from cortexdsl.core import Dataset, Image, Question
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.overlap import OverlapFinder
+from cortexdsl.tasks.reading.pair import ASK
 
 APPLES = "Janet has 3 apples and buys 2 more at the market. How many apples does she have now?"
 KNOWN = Question("k", APPLES, context="", cluster="fruit")
@@ -87,3 +88,12 @@ def test_other_spellings_of_the_same_signs(text: str, known: str) -> None:
 def test_decimals_and_lists_are_not_thousands() -> None:
     for text, known in (("Is 1,5 enough?", "Is 15 enough?"), ("Sum of 1,2,3?", "Sum of 123?"), ("Is 2.0?", "Is 20?")):
         assert reason(Question("q", text), Question("k", known)) is None
+
+
+def test_the_words_around_a_pair_are_not_words_in_common() -> None:
+    def pair(request: str, *replies: str) -> Question:
+        return Question(request, f"{ASK}\nRequest: {request}", tuple(zip("AB", replies, strict=True)))
+
+    oak = pair("Name an oak.", "oak it is", "I cannot")
+    assert reason(pair("Name an elm.", "elm it is", "I cannot"), oak) is None
+    assert reason(pair("Name an oak.", "I cannot", "oak it is"), oak) == "the same text"

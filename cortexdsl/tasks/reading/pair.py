@@ -19,6 +19,8 @@ FIRST, SECOND, TIE = "A", "B", "tie"
 SIDES = (FIRST, SECOND)
 OTHER = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
 """The verdict that names the same reply after the two have changed places."""
+ASK = "Which of the two replies to this request is better?"
+"""The line above the request of every pair."""
 
 _WORD = r"(?:reply|response|assistant|answer|output|option|model|candidate)"
 _SIDE = rf"(?:(?:the )?{_WORD}[ _])?[(\[*_`\"']{{0,3}}(?P<side>[AB])\b[)\]*_`\"']{{0,3}}"
