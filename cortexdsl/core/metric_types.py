@@ -12,7 +12,18 @@ Unit: TypeAlias = Literal["share", "ratio", "count", "tokens", "operations", "do
 Better: TypeAlias = Literal["higher", "lower", "neither"]
 MetricLevel: TypeAlias = Literal["round", "agent"]
 Group: TypeAlias = Literal[
-    "", "compute", "depth", "log", "course", "samples", "confidence", "pairs", "tools", "errors", "labels"
+    "",
+    "compute",
+    "depth",
+    "log",
+    "course",
+    "samples",
+    "confidence",
+    "pairs",
+    "tools",
+    "errors",
+    "labels",
+    "instructions",
 ]
 Statistic: TypeAlias = Literal["", "ece", "auroc", "aurac", "risk", "kappa", "alpha"]
 
@@ -153,6 +164,21 @@ def of_errors() -> Iterator[Metric]:
     ):
         noun = name.replace("_", " ")
         yield Metric(name, name, "ratio", "lower", words, values=(0.0, inf), noun=noun, group="errors")
+
+
+def of_instructions() -> Iterator[Metric]:
+    """Yield the metrics of replies whose instructions a program checks, as IFEval reports them."""
+    loosely = "; loosely, also a reply without its first line, its last line or its asterisks may follow them"
+    yield Metric(
+        "loose_accuracy", "loosely_right", "share", "higher", f"replies that follow all instructions{loosely}",
+        binary=True, noun="loose accuracy", kind="accuracy", group="instructions",
+    )  # fmt: skip
+    for name, words in (("", ""), ("loose", loosely)):
+        yield Metric(
+            f"{name}_instruction_accuracy".strip("_"), "loosely_followed" if name else "followed", "share", "higher",
+            f"instructions that replies follow{words}", per="instructions",
+            noun=f"{name} accuracy of instructions".strip(), group="instructions",
+        )  # fmt: skip
 
 
 def of_pairs() -> Iterator[Metric]:

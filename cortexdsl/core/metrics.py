@@ -18,6 +18,7 @@ from cortexdsl.core.metric_types import (
     MetricLevel,
     of_debate_confidence,
     of_errors,
+    of_instructions,
     of_label,
     of_pairs,
     of_samples,
@@ -215,6 +216,7 @@ METRICS: Mapping[str, Metric] = _declared(
     *of_debate_confidence(),
     *of_pairs(),
     *of_errors(),
+    *of_instructions(),
     Metric("em", "em", "share", "higher", "answers that match a gold answer exactly after normalisation, by the rule"
            " of the dataset's authors", binary=True,
            noun="exact match"),
@@ -234,11 +236,13 @@ BUDGETS = (
 COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")
 """What a figure of accuracy and cost shows as cost: the first of these that is known."""
 
-PAIR_METRICS = tuple(name for name, metric in METRICS.items() if metric.group == "pairs")
-"""Metrics of verdicts on pairs of replies."""
-
-ERROR_METRICS = tuple(name for name, metric in METRICS.items() if metric.group == "errors")
-"""Metrics of answers that are numbers."""
+OF_KINDS: Mapping[str, str] = {
+    name: kind
+    for group, kind in (("pairs", "pair"), ("errors", "number"), ("instructions", "instructions"))
+    for name, metric in METRICS.items()
+    if metric.group == group
+}
+"""Metrics of answers of one kind, with the kind."""
 
 BIASES = ("position_bias", "length_bias")
 """Metrics that are computed whenever pairs are judged."""

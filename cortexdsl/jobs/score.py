@@ -6,14 +6,14 @@ Reads the debates, the looks if questions are asked in batches, and the judgemen
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.core import EMPTY, Method
-from cortexdsl.core.metrics import ERROR_METRICS, GRADED
+from cortexdsl.core.metrics import GRADED, OF_KINDS
 from cortexdsl.engine.interim import decide_after
 from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.readings import reread_debate, with_own_answers
@@ -46,6 +46,7 @@ from cortexdsl.plan.persistence.store import AnyPlan, batches_by_cell, batches_o
 from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.records import Record, read_all
 from cortexdsl.stats.tables.score_table import AFTER, ASKED_COLUMN
+from cortexdsl.tasks.grading.instructions import instruction_columns
 from cortexdsl.tasks.grading.tolerance import errors
 from cortexdsl.tasks.judging import Judgements, text_grades
 from cortexdsl.tasks.reading.kinds import OPEN
@@ -97,6 +98,13 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     record_files(plan.layout, map(part, PARTS))
 
 
+_OF_ANSWERS: Mapping[str, Callable[[str | None, Sequence[str]], Mapping[str, float | None]]] = {
+    "number": errors,
+    "instructions": instruction_columns,
+}
+"""Further columns of an answer, by the kind of answers."""
+
+
 def cell_scores(
     plan: Plan, dataset: str, slug: str, records: Sequence[Record], grade: Grade, judged: Mapping[str, Grade] = EMPTY
 ) -> list[Row]:
@@ -111,10 +119,9 @@ def cell_scores(
     questions = {question.id: question for question in task.questions}
     for row, record in zip(rows, records, strict=True):
         row["other_language"] = count_other_language(record.debate, questions[record.debate.question_id])
-    if task.kind == "number" and not set(ERROR_METRICS).isdisjoint(plan.named_metrics):
+    if task.kind in _OF_ANSWERS and any(OF_KINDS.get(name) == task.kind for name in plan.named_metrics):
         for row, record in zip(rows, records, strict=True):
-            found = errors(record.debate.answer, task.gold(record.debate.question_id))
-            row.update(zip(ERROR_METRICS, found, strict=True))
+            row.update(_OF_ANSWERS[task.kind](record.debate.answer, task.gold(record.debate.question_id)))
     if task.kind == "pair":
         for row, columns in zip(rows, pair_columns(records, task), strict=True):
             row.update(columns)

@@ -25,7 +25,7 @@ READINGS: tuple[Literal["strict", "lenient"], ...] = ("strict", "lenient")
 OF_JOB = (
     "em", "f1", "judged", "other_language", "strict_score", "strict_unparsed", "lenient_score", "lenient_unparsed",
     "pair_score", "labels", "label_agreement", "consistency", "position_bias", "first_chosen", "longer_chosen",
-    "length_bias", "absolute_error", "relative_error",
+    "length_bias", "absolute_error", "relative_error", "loosely_right", "followed", "loosely_followed", "instructions",
 )  # fmt: skip
 """Columns that the scoring job fills, since they need the question, another reading, a judge, or the other order."""
 

@@ -25,7 +25,7 @@ from cortexdsl.claims.values import (
 )
 from cortexdsl.core import Cell, Family, Label, Model, Question, StoppingRule
 from cortexdsl.core.metric_types import of_label
-from cortexdsl.core.metrics import BIASES, ERROR_METRICS, GRADED_METRICS, PAIR_METRICS, TEXT_METRICS
+from cortexdsl.core.metrics import BIASES, GRADED_METRICS, OF_KINDS, TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.experiment import FamilyText
@@ -271,7 +271,7 @@ def resolve_labelling(spec: Spec, templates: Templates) -> Labelling | None:
 
 def _metrics_of_kinds(spec: Spec) -> Iterator[tuple[str, Route, tuple[str, ...]]]:
     """Yield each metric of texts or pairs that the spec names: the metric, its place in the spec, the datasets."""
-    everywhere, limited = tuple(spec.datasets), (*TEXT_METRICS, *PAIR_METRICS, *ERROR_METRICS, *GRADED_METRICS)
+    everywhere, limited = tuple(spec.datasets), (*TEXT_METRICS, *OF_KINDS, *GRADED_METRICS)
     for i, metric in enumerate(spec.text.analysis.metrics):
         if metric in limited and "metrics" in spec.text.analysis.model_fields_set:
             yield metric, ("analysis", "metrics", i), everywhere
@@ -288,10 +288,8 @@ def _missing_scores(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[Problem]:
             task = tasks[label]
             if metric in GRADED_METRICS:
                 has, kinds = task.kind != OPEN, "any kind but open"
-            elif metric in ERROR_METRICS:
-                has, kinds = task.kind == "number", "kind number"
-            elif metric in PAIR_METRICS:
-                has, kinds = task.kind == "pair", "kind pair"
+            elif metric in OF_KINDS:
+                has, kinds = task.kind == OF_KINDS[metric], f"kind {OF_KINDS[metric]}"
             elif metric == JUDGED:
                 has, kinds = can_be_judged(task), "short or free text"
             else:

@@ -6,11 +6,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.core import Image, Question
+from cortexdsl.core import Image, Question, canonical_value
 from cortexdsl.errors import DataError
+from cortexdsl.tasks.grading.instructions import written_instructions
+from cortexdsl.tasks.grading.tolerance import WITHIN
 from cortexdsl.tasks.pairs import content_of, has_equal_replies, texts_of_pair, with_labels, with_ties
 from cortexdsl.tasks.reading.code import (
     ProgramFrame,
@@ -184,11 +187,15 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     labels = entry.labels or tuple(str(label) for label in field(row, entry.labels_field, ()) or ())
     decimal: Mark = entry.decimal if isinstance(answer, str) else "."
     kind = kind_named(entry.kind, options, labels, decimal)
-    said, frame = CONVERTERS[entry.gold](answer, options), None
-    said = [*said, *map(str, field(row, entry.aliases, ()))]
-    if entry.kind == "code":
+    also = field(row, entry.aliases)
+    values, frame = (answer,) if also is None else (answer, also), None
+    said = [text for value in values for text in CONVERTERS[entry.gold](value, options)]
+    if entry.kind in ("code", "instructions"):
         try:
-            frame, said = _program(entry, row, text, said)
+            if entry.kind == "code":
+                frame, said = _program(entry, row, text, said)
+            else:
+                said = [written_instructions(answer, field(row, entry.settings))]
         except DataError as error:
             raise DataError(f"dataset {entry.name}, {place}, column {columns(entry.answer)}: {error}") from None
     spelled = [canonical for each in said if (canonical := kind.canonical(each)) is not None]
@@ -199,6 +206,7 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
         kind_words = "name of the better reply" if entry.kind == "pair" else entry.kind
         what = f"dataset {entry.name}, {place}: no {kind_words} in its answer {shown!r}"
         raise DataError(f"{what}\n    {_gold_remedy(entry, str(answer), options)}")
+    digits = field(row, entry.digits)
     images = images_of(row, entry.images, folder, f"dataset {entry.name}, {place}")
     question = Question(
         id=_identity(entry, row, text, context, options, images),
@@ -214,7 +222,7 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
         question,
         gold,
         entry.kind,
-        entry.metric_name,
+        entry.metric_name if digits is None else f"{WITHIN}{canonical_value(Fraction(5, 10 ** (int(digits) + 1)))}",
         labels,
         {k: v for k, v in plain.items() if k not in withheld},
         entry.decimal,

@@ -224,6 +224,7 @@ RULES: Mapping[str, tuple[str, str]] = {
     "trivia_em": ("trivia_em", "trivia_f1"),
     "trivia_f1": ("trivia_em", "trivia_f1"),
     "hotpot_f1": ("em", "hotpot_f1"),
+    **dict.fromkeys(("drop_em", "drop_f1"), ("drop_em", "drop_f1")),
     "qa_f1": ("em", "qa_f1"),
     "qa_f1_first_line": ("em", "qa_f1_first_line"),
     "qa_f1_zh": ("em_zh", "qa_f1_zh"),
@@ -236,7 +237,7 @@ NAMES = ("em", "f1")
 
 def text_scores(task: Task) -> tuple[str, ...]:
     """Return the further score columns of a task: `em` and `f1` if all of its answers are short texts."""
-    return NAMES if all(item.kind == "text" for item in task.items) else ()
+    return NAMES if all(item.kind in ("text", "spans") for item in task.items) else ()
 
 
 def can_be_judged(task: Task) -> bool:

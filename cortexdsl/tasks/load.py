@@ -69,7 +69,7 @@ def own_entry(dataset: Dataset, rows: Sequence[Mapping[str, Any]], numbers: Sequ
         options=_options(choices),
         group=str(words.get("group", "")),
         gold=gold or KINDS[kind].gold,
-        decimal=_decimal(dataset, values) if kind == "number" else ".",
+        decimal=_decimal(dataset, values) if kind in ("number", "quantity") else ".",
         records=str(words.get("records", "")),
         images=tuple(words.get("images", ())),
         entry=words.get("entry"),
@@ -214,7 +214,7 @@ def _metric(dataset: Dataset) -> dict[str, Any]:
 def _with_tolerance(entry: DatasetEntry, dataset: Dataset) -> DatasetEntry:
     """Refuse a tolerance for answers that are not numbers."""
     kinds = {entry.kind, *(entry.of_subset(subset).kind for subset in entry.subsets)}
-    if dataset.tolerance is not None and kinds != {"number"}:
+    if dataset.tolerance is not None and not kinds <= {"number", "quantity"}:
         raise DataError(
             f"dataset {dataset.label}: a tolerance is for numbers, and its answers are of kind {' and '.join(kinds)}\n"
             "    remove tolerance, or write kind: number",

@@ -49,7 +49,9 @@ class DatasetEntry:
     cluster: Any = None
     images: tuple[str, ...] = ()
     aliases: Any = None
+    digits: Any = None
     only: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    settings: Any = None
     entry: Any = None
     examples: Any = None
     setup: tuple[str, ...] = ()

@@ -13,7 +13,8 @@ from cortexdsl.core.metrics import CALIBRATION, METRICS
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "Right and wrong answers": (
         "accuracy", "opening_accuracy", "agent_accuracy", "gain", "improvement", "strict_accuracy", "lenient_accuracy",
-        "em", "f1", "judged", "absolute_error", "relative_error",
+        "em", "f1", "judged", "absolute_error", "relative_error", "loose_accuracy", "instruction_accuracy",
+        "loose_instruction_accuracy",
         "oracle", "opening_oracle", "oracle_gap", "lost_by_vote", "lost_in_debate",
         "never_found", "kept_right", "won_in_debate", "won_by_vote",
     ),

@@ -103,6 +103,15 @@ FORMATS = [
              "raw_subject": "Algebra", "category": "Math", "canary": "-"}
             for image, answer in (("", "Klein four"), ("data:image/png;base64,AAAA", "seen"))],
            ("Klein four",), "Which group?", "the Klein four", "cyclic"),
+    Format("drop", "drop_dataset_dev.json", {"nfl_1": {"passage": "Green scored 5 times, Peters 4.", "qa_pairs": [  # type: ignore[arg-type]
+        {"question": "Who scored?", "query_id": "q1",
+         "answer": {"number": "", "date": {"day": "", "month": "", "year": ""}, "spans": ["Green", "Peters"]},
+         "validated_answers": [
+             {"number": "", "date": {}, "spans": ["Peters", "Green"]},
+             {"number": "2", "date": {}, "spans": []},
+             {"number": "", "date": {"day": "7", "month": "May", "year": "1824"}, "spans": []},
+             {"number": "", "date": {}, "spans": []}]}]}},
+           ("Green; Peters", "Peters; Green", "2", "7 May 1824"), "Who scored?", "Peters; the Green", "Peterson"),
     Format("bbeh", "bbeh_word_sorting/task.json",
            {"canary": "-", "examples": [{"input": "Sort: b a", "target": "a, b"}]},  # type: ignore[arg-type]
            ("a, b",), "Sort: b a", "a, b", "b, a"),

@@ -132,11 +132,12 @@ class DatasetText(StrictEntry):
     """For `kind: labels`: all possible answers."""
     gold: Text | None = None
     """How the answer column contains the right answer: plain, hashes, boxed, label, first_option, option_number,
-    boolean, answers_or_none, number, preference or tests."""
+    option_text, boolean, answers_or_none, number, spans, preference or tests."""
     records: Text | None = None
     """For a JSON file: the path to the list of rows, such as data.paragraphs.qas."""
     kind: Text | None = None
-    """The kind of answers: number, choice, yesno, expression, text, labels, free, open, code or pair."""
+    """The kind of answers: number, quantity, choice, yesno, expression, text, spans, labels, free, instructions, open,
+    code or pair."""
     metric: Text | None = None
     """How answers are graded. Default: the usual way of their kind."""
     tolerance: Annotated[Positive | Text, OneOf("a number such as 0.01", "5%"), AfterValidator(_tolerance)] | None = (

@@ -19,9 +19,10 @@ from typing import TypeAlias
 from rapidfuzz import fuzz
 
 from cortexdsl.errors import DataError, InputError
+from cortexdsl.tasks.grading.instructions import followed
 from cortexdsl.tasks.grading.math import equivalent, hendrycks_equal
 from cortexdsl.tasks.grading.tolerance import WITHIN, within
-from cortexdsl.tasks.reading.kinds import canonical_text
+from cortexdsl.tasks.reading.kinds import BETWEEN, canonical_text
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -99,6 +100,49 @@ def _said(answer: str, golds: Sequence[str], rule: Callable[[str], str]) -> str:
     """Normalise an answer; where "no answer" is a gold, the words for it mean the empty answer."""
     said = rule(answer)
     return "" if "" in golds and said in _NO_ANSWER else said
+
+
+def drop_spans(answer: str) -> list[str]:
+    """DROP: each span in lower case, split at spaces and hyphens, without articles, its numbers spelled as floats."""
+    tokens = ([_drop_token(token) for token in re.split("[ -]", span)] for span in answer.lower().split(BETWEEN))
+    return [" ".join(filter(None, words)) for words in tokens]
+
+
+def _drop_bag(answer: str) -> str:
+    spans = drop_spans(answer)
+    return f"{len(spans)} {sorted(set(spans))}"
+
+
+def _drop_token(token: str) -> str:
+    bare = token if _is_float(token) else token.translate(_DELETE_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", str(float(bare)) if _is_float(bare) else bare).split())
+
+
+def _is_float(text: str) -> bool:
+    try:
+        return float(text) is not None
+    except ValueError:
+        return False
+
+
+def drop_f1(answer: str, gold: str, labels: Sequence[str] = ()) -> float:
+    """DROP: mean F1 of the best one-to-one pairs of spans as sets of words; 0 if the gold's numbers are all missing."""
+    from scipy.optimize import linear_sum_assignment
+
+    said, wanted = ([set(span.split()) for span in drop_spans(text)] for text in (answer, gold))
+    scores = [[_bag_f1(words, right) for words in said] for right in wanted]
+    rows, chosen = linear_sum_assignment(scores, maximize=True)
+    best = sum(scores[row][column] for row, column in zip(rows, chosen, strict=True))
+    return round(float(best) / max(len(said), len(wanted)), 2)
+
+
+def _bag_f1(said: set[str], wanted: set[str]) -> float:
+    numbers = set(filter(_is_float, wanted))
+    if numbers and not numbers & said:
+        return 0.0
+    shared = len(said & wanted)
+    precision, recall = shared / len(said) if said else 1.0, shared / len(wanted) if wanted else 1.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 _DIGITS = re.compile(r"\d+")
@@ -295,6 +339,7 @@ EQUALITIES: Mapping[str, Equality] = {
     "text": _after(canonical_text), "math": _mathematically, "hendrycks": hendrycks_equal,
     **dict.fromkeys(("em", "f1", "hotpot_f1", "qa_f1"), _after(normalise)),
     **dict.fromkeys(("trivia_em", "trivia_f1"), _after(normalise_trivia)),
+    **dict.fromkeys(("drop_em", "drop_f1"), _after(_drop_bag)),
 }  # fmt: skip
 """The equality of two answers under a metric, for grades and for votes. Other metrics compare spellings."""
 
@@ -325,6 +370,9 @@ METRICS: Mapping[str, Metric] = {
     "agreement": lambda answer, golds, labels: golds.count(answer) / len(golds),
     **{name: _by_equality(name) for name in ("text", "math", "hendrycks")},
     "em": _without_labels(exact_match),
+    "drop_em": _by_equality("drop_em"),
+    "drop_f1": _over_golds(drop_f1),
+    "instructions": lambda answer, golds, labels: float(all(followed(answer, golds[0]))),
     "em_zh": _over_golds(exact_match_zh),
     "f1": _without_labels(f1),
     "trivia_em": _without_labels(trivia_exact_match),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -15,7 +15,7 @@ WITHIN = "within "
 _TOLERANCE = re.compile(rf"{WITHIN}(\d[\d.e-]*)(%?)")
 
 
-def errors(answer: str | None, golds: Sequence[str]) -> tuple[float | None, float | None]:
+def errors(answer: str | None, golds: Sequence[str]) -> Mapping[str, float | None]:
     """Return the absolute and the relative error of a number, by the nearest gold.
 
     None without a number; the relative error is also None if the gold is 0.
@@ -23,10 +23,16 @@ def errors(answer: str | None, golds: Sequence[str]) -> tuple[float | None, floa
     value = number_of(answer)
     known = [number for gold in golds if (number := number_of(gold)) is not None]
     if value is None or not known:
-        return None, None
+        return {"absolute_error": None, "relative_error": None}
     gold = min(known, key=lambda number: abs(value - number))
     distance = abs(value - gold)
-    return float(distance), float(distance / abs(gold)) if gold else None
+    return {"absolute_error": float(distance), "relative_error": float(distance / abs(gold)) if gold else None}
+
+
+def parts_of(answer: str) -> tuple[Fraction | None, str]:
+    """Return the number and the unit of an answer in its canonical spelling."""
+    number, _, unit = answer.partition(" ")
+    return number_of(number), unit
 
 
 @lru_cache
@@ -38,8 +44,8 @@ def within(metric: str) -> Callable[[str, str], bool]:
     bound, is_relative = Fraction(written[1]), bool(written[2])
 
     def is_near(answer: str, gold: str) -> bool:
-        one, other = number_of(answer), number_of(gold)
-        if one is None or other is None:
+        (one, unit), (other, units) = parts_of(answer), parts_of(gold)
+        if one is None or other is None or unit != units:
             return answer == gold
         return abs(one - other) <= bound * (abs(other) / 100 if is_relative else 1)
 

@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol, TypeAlias
 
+from cortexdsl.core import separated
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.reading.choice import ChoiceKind, LabelsKind, YesNoKind
 from cortexdsl.tasks.reading.code import Behaviours, CodeKind, ProgramFrame
 from cortexdsl.tasks.reading.number import ExpressionKind, Mark, NumberKind
 from cortexdsl.tasks.reading.pair import TIE, PairKind
-from cortexdsl.tasks.reading.text import Unparsed, first_sentence, unwrapped
+from cortexdsl.tasks.reading.quantity import QuantityKind
+from cortexdsl.tasks.reading.statements import answer_block
+from cortexdsl.tasks.reading.text import Unparsed, first_sentence, unwrapped, without_confidence
 
 _ARTICLE = re.compile(r"^(?:the|an|a)\s+(?=\S)", re.IGNORECASE)
 _TRAILING = re.compile(r"(?<![.])[.。!?]+$")
@@ -33,12 +36,22 @@ def canonical_text(text: str) -> str:
     return _ARTICLE.sub("", unwrapped(text)).lower()
 
 
+BETWEEN = "; "
+"""What separates the texts of one answer of kind `spans`."""
+
+
+def canonical_spans(text: str) -> str:
+    """Spell several short answers, which semicolons or lines separate."""
+    return BETWEEN.join(filter(None, map(canonical_text, re.split("[;\n]", text))))
+
+
 @dataclass(frozen=True, slots=True)
 class TextKind:
-    """The kind `text`: a name, a date, a phrase."""
+    """The kind `text`, a name, a date, a phrase; and `spans`, one or several of them."""
 
     name: str = "text"
     want: str = "a few words, no sentence"
+    spell: Callable[[str], str] = canonical_text
 
     def canonical(self, gold: str) -> str | None:
         """Keep a gold as it is: its metric normalises it."""
@@ -46,19 +59,19 @@ class TextKind:
 
     def exact(self, fragment: str) -> str | Unparsed:
         """Read the rest of an answer line."""
-        value = canonical_text(fragment)
+        value = self.spell(fragment)
         if not value:
             return Unparsed("nothing on the answer line")
         return value if len(value) <= _LONGEST_TEXT else Unparsed("the answer line is no short answer")
 
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read a statement's first sentence, up to a clause about the answer."""
-        value = canonical_text(_REMARK.split(first_sentence(fragment))[0])
+        value = self.spell(_REMARK.split(first_sentence(fragment))[0])
         return value if value and len(value) <= _LONGEST_TEXT else None
 
     def search(self, text: str) -> str | Unparsed:
         """Read a reply that is nothing but a short answer."""
-        value = canonical_text(text)
+        value = self.spell(text)
         if value and len(value) <= _LONGEST_TEXT and "\n" not in text.strip():
             return value
         return Unparsed("no statement of an answer" if value else "empty reply")
@@ -86,6 +99,26 @@ class FreeKind:
     def search(self, text: str) -> str | Unparsed:
         """Take the whole reply."""
         return text.strip() or Unparsed("empty reply")
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionsKind(FreeKind):
+    """The kind `instructions`: a whole reply whose form is checked, so every mark of it stays."""
+
+    name: str = "instructions"
+    want: str = "your full reply, in the form that the request asks for"
+
+    def exact(self, fragment: str) -> str | Unparsed:
+        """Take all that follows the last answer line's beginning."""
+        block = answer_block(without_confidence(separated(fragment)[0]))
+        return (
+            Unparsed("no answer line") if block is None else block.strip() or Unparsed("nothing after the answer line")
+        )
+
+    def search(self, text: str) -> str | Unparsed:
+        """Take the same, or else the whole reply."""
+        found = self.exact(text)
+        return found if isinstance(found, str) else FreeKind.search(self, without_confidence(separated(text)[0]))
 
 
 MIXED_WANT = "the answer alone, in the form that the question asks for"
@@ -148,6 +181,8 @@ class KindEntry:
         An LLM judge may grade such answers.
     is_whole : bool
         The whole reply is the answer, and not a line or a statement in it.
+    is_raw : bool
+        The kind reads the reply as it came.
     is_chosen : bool
         `I would choose ...` states an answer.
     values : tuple of str
@@ -162,6 +197,7 @@ class KindEntry:
     gold: str = "plain"
     is_judged: bool = False
     is_whole: bool = False
+    is_raw: bool = False
     is_chosen: bool = False
     values: tuple[str, ...] = ()
     form: str = LINES
@@ -180,9 +216,25 @@ KINDS: Mapping[str, KindEntry] = {
     ),
     "yesno": KindEntry(lambda options, labels: YesNoKind(), "yes or no", gold="boolean", values=("yes", "no")),
     "expression": KindEntry(lambda options, labels: ExpressionKind(), "expressions", metric="math"),
+    "quantity": KindEntry(lambda options, labels: QuantityKind(), "quantities"),
     "text": KindEntry(lambda options, labels: TextKind(), "short texts", metric="em", is_judged=True),
     "labels": KindEntry(_labels, "labels"),
+    "spans": KindEntry(
+        lambda options, labels: TextKind(
+            "spans", "the answer in a few words; semicolons between several", canonical_spans
+        ),
+        "one or several short texts",
+        metric="drop_em",
+        is_judged=True,
+    ),
     "free": KindEntry(lambda options, labels: FreeKind(), "free texts", metric="rouge", is_judged=True, is_whole=True),
+    "instructions": KindEntry(
+        lambda options, labels: InstructionsKind(),
+        "texts that follow instructions",
+        metric="instructions",
+        is_whole=True,
+        is_raw=True,
+    ),
     OPEN: KindEntry(lambda options, labels: FreeKind(OPEN), "texts, without right answers", is_whole=True),
     "code": KindEntry(
         lambda options, labels: CodeKind(),
@@ -190,6 +242,7 @@ KINDS: Mapping[str, KindEntry] = {
         metric="tests",
         gold="tests",
         is_whole=True,
+        is_raw=True,
         form="a block with the program, and the line below it:\n```python\n<{want}>\n```",
     ),
     "pair": KindEntry(

@@ -245,7 +245,7 @@ class NumberKind:
         sentence = claim if numbers_in(claim) else sentence
         for part in reversed(_ARROWS.split(sentence)):
             numbers = numbers_in(part)
-            if len(numbers) > 1 and numbers[1].value != numbers[0].value:
+            if len(numbers) > 1 and self.value(part, numbers[1]) != self.value(part, numbers[0]):
                 between = part[numbers[0].end : numbers[1].start]
                 # `4, 6` and nothing after it is a list; `12, 000` may be one number, and `5, 3 more than 2` names 5
                 second = part[numbers[1].start :].strip(" .")
@@ -255,8 +255,12 @@ class NumberKind:
             if numbers and _is_bound(part, numbers[0]):
                 return Unparsed(f"a bound, and not a number: {shown(part)!r}")
             if numbers:
-                return numbers[0].value or Unparsed(f"not one number: {shown(part)!r}")
+                return self.value(part, numbers[0]) or Unparsed(f"not one number: {shown(part)!r}")
         return None
+
+    def value(self, text: str, number: NumberMatch) -> str | None:
+        """Spell a number of a text."""
+        return number.value
 
     def search(self, text: str) -> str | Unparsed:
         """Read the last number of a reply that states nothing outright, of its last sentence if that has one."""
@@ -266,10 +270,11 @@ class NumberKind:
             return Unparsed(f"a bound, and not a number: {shown(sentence)!r}")
         if concluded and _FROM.search(sentence[max(0, concluded.start - 40) : concluded.start]):
             return Unparsed(f"a range, and not a number: {shown(sentence)!r}")
-        number = concluded or last_number(plain(text[-3_000:], self.decimal))
+        whole = sentence if concluded else plain(text[-3_000:], self.decimal)
+        number = concluded or last_number(whole)
         if number is None:
             return Unparsed("no number in the reply")
-        return number.value or Unparsed("the last number is too long, or several numbers")
+        return self.value(whole, number) or Unparsed("the last number is too long, or several numbers")
 
 
 _MATHS = re.compile(r"\$\$([^$]{1,800})\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,800}?)\\\]", re.DOTALL)

@@ -11,7 +11,6 @@ from typing import Literal
 
 from cortexdsl.core import Reading, Reads
 from cortexdsl.tasks.reading.beliefs import read_belief, without_beliefs
-from cortexdsl.tasks.reading.code import CodeKind
 from cortexdsl.tasks.reading.kinds import KINDS, LINES, MIXED_WANT, AnswerKind, KindEntry
 from cortexdsl.tasks.reading.others import without_others
 from cortexdsl.tasks.reading.statements import (
@@ -217,7 +216,7 @@ class AnswerReader:
         return _Opened(without_confidence(answered), read_confidence(cleaned), has_form, text)
 
     def _strict(self, reply: _Opened) -> Reading:
-        if isinstance(self.kind, CodeKind):
+        if self._declared.is_raw:
             return _reading(self.kind.exact(reply.whole), reply.confidence)
         fragment = answer_block(reply.text) if self._declared.is_whole else answer_line(reply.text)
         if fragment is None:
@@ -225,7 +224,7 @@ class AnswerReader:
         return _reading(self.kind.exact(fragment), reply.confidence)
 
     def _lenient(self, reply: _Opened) -> Reading:
-        if isinstance(self.kind, CodeKind):
+        if self._declared.is_raw:
             return _reading(self.kind.search(reply.whole), reply.confidence)
         text, confidence = until_next_question(reply.text, self.agents), reply.confidence
         if not text.strip():

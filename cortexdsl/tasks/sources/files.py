@@ -335,7 +335,7 @@ def _nested(row: Any, levels: list[str], outer: Row, place: str) -> Iterator[Row
     if not levels:
         yield {**outer, **row}
         return
-    inner = row.get(levels[0])
+    inner = list(row.values()) if levels[0] == "*" else row.get(levels[0])
     if isinstance(inner, dict) and len(levels) > 1:  # the lists are in an object
         inner = [inner]
     if not isinstance(inner, list):

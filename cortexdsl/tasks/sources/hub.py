@@ -74,7 +74,8 @@ def hub_table(
         asked = revision or candidate.get("revision")
         names = list(subsets) if config == "*" else [config]
         try:
-            tables = [load_dataset(candidate["id"], name, split=candidate["split"], revision=asked) for name in names]
+            loading = (load_dataset(candidate["id"], name, split=candidate["split"], revision=asked) for name in names)
+            tables = [_with_bytes(table) for table in loading]
         except Exception as error:  # the library raises whatever its network stack and builders do
             said = (str(error).splitlines() or [""])[0]
             failures.append(f"{candidate['id']}: {type(error).__name__}: {said[:160]}")
@@ -95,6 +96,14 @@ def hub_table(
         + "\n    ".join(failures)
         + "\n    or download its files and name them: {name: ..., path: ...} of the list, {file: ...} of others"
     )
+
+
+def _with_bytes(table: Any) -> Any:
+    """Return a table whose images are bytes, as its files have them, and not decoded."""
+    for column, feature in dict(getattr(table, "features", None) or {}).items():
+        if type(feature).__name__ == "Image":
+            table = table.cast_column(column, type(feature)(decode=False))
+    return table
 
 
 def _commit_of(table: Any) -> str | None:

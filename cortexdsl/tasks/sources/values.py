@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from cortexdsl.core import Image
 from cortexdsl.errors import DataError
+from cortexdsl.tasks.reading.kinds import BETWEEN
 from cortexdsl.tasks.reading.number import Mark, canonical_number
 from cortexdsl.tasks.reading.statements import boxes
 
@@ -197,6 +198,11 @@ def _first_option(value: Any, options: Options) -> list[str]:
     return [options[0][0]] if options else []
 
 
+def _option_text(value: Any, options: Options) -> list[str]:
+    """MathVista: the text of an option, which may look like the label of another one."""
+    return [label for label, text in options if text == str(value).strip()][:1]
+
+
 def _option_number(value: Any, options: Options) -> list[str]:
     """WinoGrande: the place of the right option, counted from 1."""
     number = str(value).strip()
@@ -215,6 +221,19 @@ def _boolean(value: Any, options: Options) -> list[str]:
 def _answers_or_none(value: Any, options: Options) -> list[str]:
     """SQuAD 2.0: no answer at all means that the passage holds none, which is the empty answer."""
     return list(dict.fromkeys(_plain(value, options))) or [""]
+
+
+def _spans(value: Any, options: Options) -> list[str]:
+    """DROP: a number, spans or a date; several spans are one answer. Answers of several people are further golds."""
+    if isinstance(value, dict) and isinstance(value.get("number"), list):  # the hub has a list for each part
+        value = [dict(zip(value, parts, strict=True)) for parts in zip(*value.values(), strict=True)]
+    if isinstance(value, list):
+        return [text for part in value for text in _spans(part, options)]
+    if not isinstance(value, dict):
+        return _plain(value, options)
+    date = " ".join(filter(None, (value["date"].get(part) for part in ("day", "month", "year"))))
+    texts = _plain(value["number"] or value["spans"] or date, options)
+    return [BETWEEN.join(texts)] if any(map(str.strip, texts)) else []
 
 
 def _no_thousands(value: Any, options: Options) -> list[str]:
@@ -255,9 +274,11 @@ CONVERTERS: Mapping[str, Converter] = {
     "label": _label,
     "first_option": _first_option,
     "option_number": _option_number,
+    "option_text": _option_text,
     "boolean": _boolean,
     "answers_or_none": _answers_or_none,
     "number": _no_thousands,
+    "spans": _spans,
     "preference": _preferences,
     "tests": _tests,
 }
