@@ -12,7 +12,7 @@ from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.numbers import counted
 from cortexdsl.records import read_transcripts
 from cortexdsl.tasks.reading.kinds import KINDS
-from cortexdsl.tasks.replies import grade_rows, summarise
+from cortexdsl.tasks.replies import grade_rows, summary
 from cortexdsl.tasks.sources.files import rows_of
 
 
@@ -40,7 +40,7 @@ def run_grade(args: argparse.Namespace) -> int:
         return 0
     if args.out is not None:
         args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(summarise(graded).text())
+    print(summary(graded))
     if args.out is not None:
         print(f"{len(lines)} graded rows are in {args.out}", file=sys.stderr)
     return 0

@@ -24,6 +24,8 @@ from cortexdsl.tasks.grading.math import equivalent, hendrycks_equal
 from cortexdsl.tasks.grading.tolerance import WITHIN, within
 from cortexdsl.tasks.reading.kinds import BETWEEN, canonical_text
 
+Rule: TypeAlias = Callable[[str, str, Sequence[str]], float]
+"""The score of an answer by one gold and a label set."""
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 # TriviaQA also knows curly quotes, the acute accent and the backtick, and replaces a mark by a space
@@ -59,47 +61,28 @@ def token_f1(answer: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def exact_match(answer: str, golds: Sequence[str]) -> float:
-    """SQuAD exact match, the best over the golds."""
-    said = _said(answer, golds, normalise)
-    return float(any(said == normalise(gold) for gold in golds))
+def _exact(rule: Callable[[str], str]) -> Rule:
+    """Make the exact match after a normalisation."""
+    return lambda answer, gold, labels: float(_said(answer, gold, rule) == rule(gold))
 
 
-def f1(answer: str, golds: Sequence[str]) -> float:
-    """SQuAD token F1, the best over the golds."""
-    said = _said(answer, golds, normalise)
-    return max((token_f1(said, normalise(gold)) for gold in golds), default=0.0)
+def _f1(rule: Callable[[str], str]) -> Rule:
+    """Make the token F1 after a normalisation."""
+    return lambda answer, gold, labels: token_f1(_said(answer, gold, rule), rule(gold))
 
 
-def trivia_exact_match(answer: str, golds: Sequence[str]) -> float:
-    """TriviaQA exact match, the best over the aliases."""
-    said = normalise_trivia(answer)
-    return float(any(said == normalise_trivia(gold) for gold in golds))
-
-
-def trivia_f1(answer: str, golds: Sequence[str]) -> float:
-    """TriviaQA token F1, the best over the aliases."""
-    said = normalise_trivia(answer)
-    return max((token_f1(said, normalise_trivia(gold)) for gold in golds), default=0.0)
-
-
-def hotpot_f1(answer: str, golds: Sequence[str]) -> float:
+def hotpot_f1(answer: str, gold: str, labels: Sequence[str] = ()) -> float:
     """HotpotQA token F1: 0 if one side is yes, no or noanswer and the sides differ."""
-    said = normalise(answer)
-
-    def one(gold: str) -> float:
-        wanted = normalise(gold)
-        if said != wanted and (said in _CLOSED or wanted in _CLOSED):
-            return 0.0
-        return token_f1(said, wanted) if said else 0.0
-
-    return max((one(gold) for gold in golds), default=0.0)
+    said, wanted = normalise(answer), normalise(gold)
+    if not said or (said != wanted and {said, wanted} & _CLOSED):
+        return 0.0
+    return token_f1(said, wanted)
 
 
-def _said(answer: str, golds: Sequence[str], rule: Callable[[str], str]) -> str:
-    """Normalise an answer; where "no answer" is a gold, the words for it mean the empty answer."""
+def _said(answer: str, gold: str, rule: Callable[[str], str]) -> str:
+    """Normalise an answer; if "no answer" is the gold, the words for it mean the empty answer."""
     said = rule(answer)
-    return "" if "" in golds and said in _NO_ANSWER else said
+    return "" if not gold and said in _NO_ANSWER else said
 
 
 def drop_spans(answer: str) -> list[str]:
@@ -153,26 +136,6 @@ _CHINESE_MARKS = (
 _MARKS = str.maketrans("", "", string.punctuation + _CHINESE_MARKS)
 # Beyond so many characters a reply is cut before ROUGE and similarity, whose cost is quadratic.
 _LONGEST = 20_000
-
-# The six groups of the published average: subset -> group, by language (code counts in both).
-GROUPS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        **dict.fromkeys(("narrativeqa", "qasper", "multifieldqa_en"), "single-document QA"),
-        **dict.fromkeys(("hotpotqa", "2wikimqa", "musique"), "multi-document QA"),
-        **dict.fromkeys(("gov_report", "qmsum", "multi_news"), "summarisation"),
-        **dict.fromkeys(("trec", "triviaqa", "samsum"), "few-shot learning"),
-        **dict.fromkeys(("passage_count", "passage_retrieval_en"), "synthetic tasks"),
-        **dict.fromkeys(("lcc", "repobench-p"), "code completion"),
-    },
-    "zh": {
-        "multifieldqa_zh": "single-document QA",
-        "dureader": "multi-document QA",
-        "vcsum": "summarisation",
-        "lsht": "few-shot learning",
-        "passage_retrieval_zh": "synthetic tasks",
-        **dict.fromkeys(("lcc", "repobench-p"), "code completion"),
-    },
-}
 
 
 def first_line(text: str) -> str:
@@ -246,31 +209,6 @@ def code_similarity(answer: str, gold: str, labels: Sequence[str] = ()) -> float
     return round(fuzz.ratio(code[:_LONGEST], gold)) / 100  # a half becomes the even number, as in fuzzywuzzy
 
 
-def macro_average(scores: Mapping[str, float], language: str) -> float:
-    """The published average: mean of the six group means of a language.
-
-    Parameters
-    ----------
-    scores : mapping
-        Subset -> its mean score, in any unit. Subsets of other languages are left out.
-    language : str
-        `en` or `zh`.
-
-    Raises
-    ------
-    ValueError
-        If a group of that language has no subset in `scores`.
-    """
-    groups: dict[str, list[float]] = {group: [] for group in GROUPS[language].values()}
-    for subset, group in GROUPS[language].items():
-        if subset in scores:
-            groups[group].append(scores[subset])
-    empty = [group for group, values in groups.items() if not values]
-    if empty:
-        raise ValueError(f"LongBench average ({language}): no subset of {', '.join(empty)}")
-    return sum(sum(values) / len(values) for values in groups.values()) / len(groups)
-
-
 def _share_of_numbers(answer: str, wanted: str) -> float:
     numbers = _DIGITS.findall(answer)
     return sum(number == wanted for number in numbers) / len(numbers) if numbers else 0.0
@@ -307,7 +245,7 @@ Metric: TypeAlias = Callable[[str, Sequence[str], Sequence[str]], float]
 Case: TypeAlias = tuple[str, str | None, tuple[str, ...], tuple[str, ...]]
 
 
-def _over_golds(rule: Callable[[str, str, Sequence[str]], float], cut: bool = False) -> Metric:
+def _over_golds(rule: Rule, cut: bool = False) -> Metric:
     """Make a metric of a rule for one gold: the best over the golds, of the first line alone if `cut`."""
 
     def metric(answer: str, golds: Sequence[str], labels: Sequence[str]) -> float:
@@ -315,10 +253,6 @@ def _over_golds(rule: Callable[[str, str, Sequence[str]], float], cut: bool = Fa
         return max((rule(said, gold, labels) for gold in golds), default=0.0)
 
     return metric
-
-
-def _without_labels(rule: Callable[[str, Sequence[str]], float]) -> Metric:
-    return lambda answer, golds, labels: rule(answer, golds)
 
 
 Equality: TypeAlias = Callable[[str, str], bool]
@@ -369,15 +303,15 @@ METRICS: Mapping[str, Metric] = {
     "accuracy": lambda answer, golds, labels: float(answer in golds),
     "agreement": lambda answer, golds, labels: golds.count(answer) / len(golds),
     **{name: _by_equality(name) for name in ("text", "math", "hendrycks")},
-    "em": _without_labels(exact_match),
+    "em": _over_golds(_exact(normalise)),
     "drop_em": _by_equality("drop_em"),
     "drop_f1": _over_golds(drop_f1),
     "instructions": lambda answer, golds, labels: float(all(followed(answer, golds[0]))),
     "em_zh": _over_golds(exact_match_zh),
-    "f1": _without_labels(f1),
-    "trivia_em": _without_labels(trivia_exact_match),
-    "trivia_f1": _without_labels(trivia_f1),
-    "hotpot_f1": _without_labels(hotpot_f1),
+    "f1": _over_golds(_f1(normalise)),
+    "trivia_em": _over_golds(_exact(normalise_trivia)),
+    "trivia_f1": _over_golds(_f1(normalise_trivia)),
+    "hotpot_f1": _over_golds(hotpot_f1),
     "qa_f1": _over_golds(qa_f1),
     "qa_f1_first_line": _over_golds(qa_f1, cut=True),
     "qa_f1_zh": _over_golds(qa_f1_zh),
