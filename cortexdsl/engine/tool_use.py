@@ -19,6 +19,8 @@ from cortexdsl.engine.concurrency import gather_all
 
 LONGEST_RESULT = 10_000
 """Characters of a result that a model is shown."""
+LONGEST_ARGUMENT = 100_000
+"""Characters of the arguments of a function call: longer ones are refused, since they are sent back and recorded."""
 ABOUT = "about"
 """The option of a tool that says what it does. Only the model that may use it reads this."""
 ANSWER_NOW = "No further use of a tool is possible. Answer now, in the form that was asked for."
@@ -147,11 +149,14 @@ def _of_block(block: Wanted, tools: Mapping[str, OfferedTool]) -> Wanted:
 # ------------------------------------------------------------ function calls
 def _of_function(request: FunctionCall, tools: Mapping[str, OfferedTool]) -> Wanted:
     """Read a function call, whose arguments are an object with one text."""
-    name, arguments = request.name, request.arguments
+    name, arguments = request.name[:_QUOTED], request.arguments
+    quoted = arguments[:_QUOTED]
+    if len(arguments) > LONGEST_ARGUMENT:
+        return Wanted(name, quoted, f"The arguments are too long: at most {LONGEST_ARGUMENT:,} characters.")
     if name not in tools:
         return Wanted(name, arguments, _unknown(name, tools))
     key = tools[name].argument
-    form, quoted = f'{{"{key}": "..."}}', arguments[:_QUOTED]
+    form = f'{{"{key}": "..."}}'
     try:
         values = json.loads(arguments)
     except (ValueError, RecursionError):
@@ -184,7 +189,8 @@ def _functions(reply: Reply, uses: Sequence[ToolUse], told: Sequence[str]) -> It
 
 def _sendable(arguments: str) -> str:
     try:
-        return arguments if isinstance(json.loads(arguments), dict) else "{}"
+        is_object = len(arguments) <= LONGEST_ARGUMENT and isinstance(json.loads(arguments), dict)
+        return arguments if is_object else "{}"
     except (ValueError, RecursionError):
         return "{}"
 
