@@ -27,10 +27,10 @@ from cortexdsl.tasks.reading.kinds import OPEN, kind_named
 from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.reading.pair import ASK, SIDES
 from cortexdsl.tasks.registry import DatasetEntry
+from cortexdsl.tasks.sources.images import images_of
 from cortexdsl.tasks.sources.values import (
     CONVERTERS,
     field,
-    images_of,
     is_latex,
     lines_of,
     options_of,

@@ -14,7 +14,7 @@ import pytest
 from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.load import load
-from cortexdsl.tasks.sources import values
+from cortexdsl.tasks.sources import images
 from cortexdsl.tasks.task import Task
 
 
@@ -107,7 +107,7 @@ def test_what_is_no_image_is_named_with_its_row_and_column(tmp_path: Path, value
 def test_an_image_beyond_the_bound_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(values, "LARGEST_IMAGE", 50)
+    monkeypatch.setattr(images, "LARGEST_IMAGE", 50)
     (tmp_path / "large.png").write_bytes(png() + b"\x00" * 50)
     for value in ("large.png", uri(png() + b"\x00" * 50)):
         with pytest.raises(DataError, match="more than 16 MiB"):
