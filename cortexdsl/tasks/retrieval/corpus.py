@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,8 @@ import numpy as np
 
 from cortexdsl.core import Floats
 from cortexdsl.errors import DataError
+from cortexdsl.tasks.sources.files import rows_of
+from cortexdsl.tasks.sources.values import pages_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def best(scores: Floats, top: int) -> list[int]:
     return [int(position) for position in np.argsort(-scores, kind="stable")[:top]]
 
 
-_FORMATS = 'a line is {"id": ..., "title": ..., "text": ...} or {"id": ..., "contents": ...}'
+_FORMATS = 'a row is {"id": ..., "title": ..., "text": ...} or {"id": ..., "contents": ...}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ def read_corpus(path: Path) -> Corpus:
     Parameters
     ----------
     path : Path
-        A JSON Lines file of `{id, title, text}` or `{id, contents}`; a folder of such files (`*.jsonl`, taken
+        A file of rows `{id, title, text}` or `{id, contents}`; a folder of such files (`*.jsonl`, taken
         by name); or a `.json` file in HotpotQA's or 2WikiMultihopQA's format, whose contexts become passages.
         If the first line of `contents` is in quotation marks, it is the title, as in the Wikipedia
         collections of DPR.
@@ -101,20 +104,19 @@ def read_corpus(path: Path) -> Corpus:
     Raises
     ------
     DataError
-        If nothing is there, or a line cannot be read: names file and line.
+        If nothing is there, or a row cannot be read: names file and row.
     """
     if path.suffix == ".json":
-        passages = hotpot_passages(_rows(path), str(path))
+        passages = hotpot_passages(rows_of(path), str(path))
     else:
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
-        passages = tuple(passage for file in files for passage in _lines(file))
+        rows = ((f"{file}, row {number}", row) for file in files for number, row in enumerate(rows_of(file), 1))
+        passages = tuple(_passage(row, where) for where, row in rows)
     if not passages:
         raise DataError(f"{path}: the corpus is empty\n    {_FORMATS}; a folder holds such files as *.jsonl")
-    first: set[str] = set()
-    for passage in passages:
-        if passage.id in first:
-            raise DataError(f"{path}: two passages have the id {passage.id!r}\n    give every passage its own id")
-        first.add(passage.id)
+    twice = next((name for name, count in Counter(passage.id for passage in passages).items() if count > 1), None)
+    if twice is not None:
+        raise DataError(f"{path}: two passages have the id {twice!r}\n    give every passage its own id")
     return corpus_of(passages)
 
 
@@ -124,8 +126,7 @@ def hotpot_passages(rows: Iterable[Mapping[str, Any]], where: str = "rows") -> t
     Parameters
     ----------
     rows : iterable of mappings
-        With `context` as `[[title, [sentence, ...]], ...]` (the official files) or as
-        `{title: [...], sentences: [[...], ...]}` (the same data as columns; `content` is read as well).
+        With `context`, in one of the forms of `pages_of`.
     where : str
         How errors name the rows.
 
@@ -136,41 +137,15 @@ def hotpot_passages(rows: Iterable[Mapping[str, Any]], where: str = "rows") -> t
     """
     texts: dict[str, dict[str, str]] = {}
     for number, row in enumerate(rows, start=1):
-        for title, text in _contexts(row, f"{where}: row {number}"):
-            known = texts.setdefault(title, {})
-            known.setdefault(text, title if not known else f"{title} ({len(known) + 1})")
+        pages = pages_of(row.get("context"))
+        if pages is None:
+            what = f"{where}: row {number} has no HotpotQA context"
+            raise DataError(f"{what}\n    `context` is a list of [title, [sentence, ...]]")
+        for title, said in pages:
+            known = texts.setdefault(str(title), {})
+            if text := "".join(said).strip():
+                known.setdefault(text, title if not known else f"{title} ({len(known) + 1})")
     return tuple(Passage(id, title, text) for title, known in texts.items() for text, id in known.items())
-
-
-def _contexts(row: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]]:
-    try:
-        context = row["context"]
-        if isinstance(context, Mapping):
-            sentences = context["sentences"] if "sentences" in context else context["content"]
-            context = list(zip(context["title"], sentences, strict=True))
-        for title, said in context:
-            text = "".join(said).strip()
-            if text:
-                yield str(title), text
-    except (KeyError, TypeError, ValueError):
-        message = f"{where} has no HotpotQA context\n    `context` is a list of [title, [sentence, ...]]"
-        raise DataError(message) from None
-
-
-def _rows(path: Path) -> list[Mapping[str, Any]]:
-    try:
-        rows = json.loads(_text(path))
-    except ValueError as error:
-        raise DataError(f"{path}: not JSON ({error})\n    {_FORMATS}, in a file *.jsonl") from None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise DataError(f"{path}: no list of questions with contexts\n    {_FORMATS}, in a file *.jsonl")
-    return rows
-
-
-def _lines(path: Path) -> Iterator[Passage]:
-    for number, line in enumerate(_text(path).split("\n"), start=1):
-        if line.strip():
-            yield read_passage(line, f"{path}:{number}")
 
 
 def read_passage(line: str, where: str) -> Passage:
@@ -182,9 +157,12 @@ def read_passage(line: str, where: str) -> Passage:
         If it is not a passage; the message begins with `where`.
     """
     try:
-        row = json.loads(line)
+        return _passage(json.loads(line), where)
     except ValueError as error:
         raise DataError(f"{where}: not JSON ({error})\n    {_FORMATS}") from None
+
+
+def _passage(row: Any, where: str) -> Passage:
     if not isinstance(row, dict) or not isinstance(row.get("id"), str | int):
         raise DataError(f"{where}: no passage with an `id`\n    {_FORMATS}")
     title, text = row.get("title") or "", row.get("text", row.get("contents"))
@@ -194,14 +172,3 @@ def read_passage(line: str, where: str) -> Passage:
     if not title and rest.strip() and len(head) > 2 and head[0] == head[-1] == '"':
         title, text = head[1:-1], rest
     return Passage(str(row["id"]), title, text.strip())
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        raise DataError(f"{path}: no such corpus\n    correct the path in `knowledge:`, or put it there") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 text ({error.reason})\n    save the corpus as UTF-8") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from None

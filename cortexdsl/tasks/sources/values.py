@@ -56,8 +56,8 @@ def _at(row: Any, path: str) -> Any:
     return _at(row[head], rest)
 
 
-def passage_of(value: Any) -> str:
-    """Return a context as text: a text as it is, HotpotQA's titled lists of sentences one page a line.
+def pages_of(value: Any) -> Sequence[tuple[str, Sequence[str]]] | None:
+    """Return the (title, sentences) of HotpotQA's pages; None if a value is not a list of pages.
 
     On disk pages are `[title, [sentence, ...]]`, on the hub `{title: [...], sentences: [[...], ...]}`.
     """
@@ -66,15 +66,17 @@ def passage_of(value: Any) -> str:
             titles
         ) == len(pages):
             value = list(zip(titles, pages, strict=True))
-        case Mapping():
-            raise DataError(
-                f"a passage with the parts {', '.join(map(str, value))}\n    name one: context: COLUMN.PART"
-            )
-    if not isinstance(value, list | tuple):
-        return "" if value is None else str(value)
-    if value and all(isinstance(page, list | tuple) and len(page) == 2 for page in value):
-        return "\n".join(f"{title}: {' '.join(part.strip() for part in parts)}" for title, parts in value)
-    return "\n".join(map(str, value))
+    is_list = isinstance(value, list | tuple) and len(value) > 0
+    return value if is_list and all(isinstance(page, list | tuple) and len(page) == 2 for page in value) else None
+
+
+def passage_of(value: Any) -> str:
+    """Return a context as text: a text as it is, pages one a line."""
+    if pages := pages_of(value):
+        return "\n".join(f"{title}: {' '.join(part.strip() for part in parts)}" for title, parts in pages)
+    if isinstance(value, Mapping):
+        raise DataError(f"a passage with the parts {', '.join(map(str, value))}\n    name one: context: COLUMN.PART")
+    return "\n".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
 
 
 def options_of(row: Mapping[str, Any], where: Any) -> tuple[tuple[str, str], ...]:

