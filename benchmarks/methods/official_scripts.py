@@ -219,7 +219,7 @@ def settings_of(name: str, chance: random.Random) -> dict[str, Any]:
         "length_constraints:number_paragraphs": {"num_paragraphs": few},
         "length_constraints:number_words": {"num_words": 8 * few, "relation": relation},
         "length_constraints:nth_paragraph_first_word": {
-            "num_paragraphs": few, "nth_paragraph": chance.randint(1, few), "first_word": chance.choice(["first", "a"])},
+            "num_paragraphs": few, "nth_paragraph": chance.randint(1, few), "first_word": chance.choice(["a", "one"])},
         "detectable_content:number_placeholders": {"num_placeholders": few},
         "detectable_content:postscript": {"postscript_marker": chance.choice(["P.S.", "P.P.S"])},
         "detectable_format:number_bullet_lists": {"num_bullets": few},

@@ -21,36 +21,37 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import pool_digest
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.tasks.retrieval.pools import build_pool
-from cortexdsl.tasks.retrieval.sources import KnowledgeEntry, entry_of, open_sources
+from cortexdsl.tasks.retrieval.sources import SERPER, open_sources
 
 
 async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
-    entry = entry_of(args.source, plan.source(args.source), Path(plan.spec_path).parent)
     async with nullcontext(options.shared) if options.shared else SharedState() as shared:
-        return await _build(plan, entry, args, replace(options, shared=shared), shared)
+        return await _build(plan, args, replace(options, shared=shared), shared)
 
 
 JOB = AskingVerb("--source --dataset --out --connections --threads", _work)
 
 
-async def _build(
-    plan: Plan, entry: KnowledgeEntry, args: argparse.Namespace, options: ClientOptions, shared: SharedState
-) -> str:
+async def _build(plan: Plan, args: argparse.Namespace, options: ClientOptions, shared: SharedState) -> str:
     """Build the pools; results are logged at once, so that no search is repeated after a crash."""
+    source = plan.source(args.source)
     log, calls = (args.out.parent / kind / args.out.name for kind in ("searches", "calls"))
     digest = pool_digest(plan, args.dataset, args.source)
-    job = JobInfo(f"{args.dataset}~pool~{entry.name}", args.dataset, digest=digest)
+    job = JobInfo(f"{args.dataset}~pool~{args.source}", args.dataset, digest=digest)
     with AppendLog(log) as writer:
         searches = [record for _, line in whole_lines(log) if (record := parse(line))]
         client = options.open(plan, calls, job)
-        async with client, open_sources([entry], Embedder(client, plan.models).embed) as sources:
+        folder, embed = Path(plan.spec_path).parent, Embedder(client, plan.models).embed
+        async with client, open_sources({args.source: source}, folder, embed) as sources:
             questions = plan.task(args.dataset).questions
-            gate = shared.gate(entry.asks, options.limits.connections)
+            # Searches at one address share the limit of its connections.
+            asks = source.api_base or SERPER if source.retriever == "search" else args.source
+            gate = shared.gate(asks, options.limits.connections)
             lines = await build_pool(questions, sources, searches, writer.append, gate)
             await client.sync()
     write_lines(args.out, lines)
     record_files(plan.layout, [args.out, log, calls])
     return (
-        f"{args.dataset} {entry.name}: {counted(len(lines), 'question')}, "
+        f"{args.dataset} {args.source}: {counted(len(lines), 'question')}, "
         f"{counted(len(searches), 'search', 'searches')} kept before"
     )

@@ -188,7 +188,7 @@ def _task(dataset: str, kind: str, questions: Mapping[str, ForeignTranscript]) -
         cluster="cluster",
     )
     rows = [{"question": NOT_RECORDED, **q.task, "id": identity} for identity, q in questions.items()]
-    return Task(dataset, "own", read_items(entry, rows).items)
+    return Task(dataset, "own", read_items(entry, enumerate(rows, 1)).items)
 
 
 def _write(path: Path, table: pd.DataFrame) -> None:

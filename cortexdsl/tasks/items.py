@@ -66,16 +66,6 @@ class Items:
     contradictory: tuple[tuple[int, int, str, str], ...] = ()
     equal: tuple[int, ...] = ()
 
-    def numbered(self, numbers: Sequence[int]) -> Items:
-        """Return the same items with other numbers of their rows: `numbers[0]` replaces 1."""
-        return replace(
-            self,
-            unanswered=tuple(numbers[row - 1] for row in self.unanswered),
-            repeated=tuple((numbers[one - 1], numbers[other - 1]) for one, other in self.repeated),
-            contradictory=tuple((numbers[a - 1], numbers[b - 1], x, y) for a, b, x, y in self.contradictory),
-            equal=tuple(numbers[row - 1] for row in self.equal),
-        )
-
 
 def _numbered(number: int) -> str:
     return f"row {number}"
@@ -83,7 +73,7 @@ def _numbered(number: int) -> str:
 
 def read_items(
     entry: DatasetEntry,
-    rows: Iterable[Mapping[str, Any]],
+    rows: Iterable[tuple[int, Mapping[str, Any]]],
     where: Callable[[int], str] = _numbered,
     folder: Callable[[], Path] = Path,
 ) -> Items:
@@ -92,7 +82,8 @@ def read_items(
     Parameters
     ----------
     entry : DatasetEntry
-    rows : iterable of mapping
+    rows : iterable of (int, mapping)
+        Each with its number.
     where : function
         From a row's number to what a message calls its place.
     folder : function
@@ -110,8 +101,9 @@ def read_items(
     unanswered: list[int] = []
     repeated, contradictory, equal = [], [], []
     pairs: dict[tuple[str, frozenset[str]], int] = {}
-    number, lacks = 0, None
-    for number, row in enumerate(rows, 1):
+    count, lacks = 0, None
+    for number, row in rows:
+        count += 1
         subset = _text(field(row, entry.subset_field)) or _text(row.get("subset"))
         part = entry.of_subset(subset)
         if _is_unanswered(part, row):
@@ -150,7 +142,7 @@ def read_items(
         raise lacks
     return Items(
         tuple(with_ties(items) if entry.kind == "pair" else items),
-        number,
+        count,
         tuple(unanswered),
         tuple(repeated),
         tuple(contradictory),

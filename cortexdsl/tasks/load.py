@@ -242,7 +242,7 @@ def _read_named(entry: DatasetEntry, dataset: Dataset) -> tuple[DatasetEntry, It
         for row in _selected(rows(), entry.subset_field, subsets)
         if all(str(field(row, name)) == value for name, value in entry.only.items())
     )
-    read = read_items(entry, selected, place.of, place.folder)
+    read = read_items(entry, enumerate(selected, 1), place.of, place.folder)
     if not read.rows:
         raise DataError(f"dataset {entry.name}: no question in {source}\n    is the subset there?", word="file")
     _refuse_unanswered(entry, dataset, read, f"dataset {entry.name}, {source}")
@@ -336,7 +336,7 @@ def _generated(entry: DatasetEntry, dataset: Dataset) -> list[Item]:
     rows = GENERATORS[entry.name](dataset.seed)
     if dataset.ids:
         wanted = max((int(i.rsplit("-", 1)[-1]) for i in dataset.ids if i.rsplit("-", 1)[-1].isdigit()), default=1)
-        items = read_items(entry, islice(rows, min(wanted, 100_000))).items
+        items = read_items(entry, enumerate(islice(rows, min(wanted, 100_000)), 1)).items
         return choose_items(items, None, 0, None, dataset.ids)
     size = GENERATED_SIZE if dataset.size is None else dataset.size
     if size < 1:
@@ -345,7 +345,7 @@ def _generated(entry: DatasetEntry, dataset: Dataset) -> list[Item]:
         raise DataError(
             f"dataset {dataset.label}: size is {size:,}\n    ask for at most {MOST_GENERATED:,} questions", word="size"
         )
-    return list(read_items(entry, islice(rows, size)).items)
+    return list(read_items(entry, enumerate(islice(rows, size), 1)).items)
 
 
 # ---------------------------------------------------------------- your own questions
@@ -373,8 +373,8 @@ def _read_own(dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
     except DataError as error:
         raise DataError(f"{source}: {error}", word=error.word) from None
     entry = _with_tolerance(replace(entry, **_metric(dataset)), dataset)
-    read = read_items(entry, selected, lambda place: f"{source}, row {numbers[place - 1]}", lambda: folder)
-    read = read.numbered(numbers)
+    numbered = zip(numbers, selected, strict=True)
+    read = read_items(entry, numbered, lambda number: f"{source}, row {number}", lambda: folder)
     if not read.rows:
         raise DataError(f"dataset {entry.name}: no question in {source}\n    it has no row", word="file")
     _refuse_unanswered(entry, dataset, read, source)

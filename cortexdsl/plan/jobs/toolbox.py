@@ -63,9 +63,9 @@ async def open_tools(
     if not tools:
         yield {}
         return
-    from cortexdsl.tasks.retrieval.sources import entry_of, open_sources  # imports aiohttp
+    from cortexdsl.tasks.retrieval.sources import open_sources  # imports aiohttp
 
-    entries = [entry_of(name, plan.knowledge[name], folder) for name in tool_sources(cell.debate)]
+    knowledge = {name: plan.knowledge[name] for name in tool_sources(cell.debate)}
     functions = {} if offline else {
         str(tool.options["function"]): Function(str(tool.options["function"]), float(tool.options["seconds"]))
         for tool in tools.values() if tool.model == PYTHON
@@ -75,7 +75,7 @@ async def open_tools(
         for function in functions.values():
             await function.close()
 
-    async with open_sources(entries, embedder.embed) as opened:
+    async with open_sources(knowledge, folder, embedder.embed) as opened:
         sources = {source.name: source for source, _ in opened}
         searches = {name: partial(_search, source) for name, source in sources.items()}
         transport = ToolTransport(searches, functions, close, run_program)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from cortexdsl.errors import InputError, KnowledgeError
@@ -155,67 +155,22 @@ EmbedBy: TypeAlias = Callable[[str, Sequence[str]], Awaitable[Floats]]
 _SECONDS: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeEntry:
-    """A source of passages with whole paths.
-
-    Attributes
-    ----------
-    name, retriever : str
-    top : int
-        How many passages it gives to a pool, at least 1.
-    corpus : Path or None
-        A local corpus (`read_corpus`); with `index` where the index's texts are.
-    index : Path or None
-        A folder with an index that pyserini built.
-    embedding : str
-        Of a dense retriever: `ngram`, a litellm embedding model or `sentence-transformers/NAME`.
-    api_base, api_key_env : str
-        Of a web search: its whole address (or `env:NAME`), and the variable that holds the key.
-    """
-
-    name: str
-    retriever: str
-    top: int = 5
-    corpus: Path | None = None
-    index: Path | None = None
-    embedding: str = "ngram"
-    api_base: str = SERPER
-    api_key_env: str = "SERPER_API_KEY"
-
-    @property
-    def asks(self) -> str:
-        """Target of its queries: an address that several searches may share, else the source itself."""
-        return self.api_base if self.retriever == "search" else self.name
-
-
-def entry_of(name: str, source: KnowledgeSource, base: Path) -> KnowledgeEntry:
-    """Return a source of a spec with whole paths and the defaults of its retriever.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the spec.
-    source : KnowledgeSource
-    base : Path
-        The folder that relative paths begin in.
-    """
-    values = {key: value for key, value in asdict(source).items() if value is not None}
-    paths: dict[str, Any] = {key: base / Path(values[key]).expanduser() for key in ("corpus", "index") if key in values}
-    return KnowledgeEntry(name, **(values | paths))
-
-
 @asynccontextmanager
 async def open_sources(
-    entries: Sequence[KnowledgeEntry], embed: EmbedBy, environment: Mapping[str, str] = os.environ
+    knowledge: Mapping[str, KnowledgeSource],
+    base: Path,
+    embed: EmbedBy,
+    environment: Mapping[str, str] = os.environ,
 ) -> AsyncIterator[tuple[tuple[Source, int], ...]]:
-    """Open the sources of entries: yields (source, top) in their order.
+    """Open sources of a spec: yields (source, top) in their order.
 
     Parameters
     ----------
-    entries : sequence of KnowledgeEntry
+    knowledge : mapping of name to KnowledgeSource
+    base : Path
+        The folder that relative paths begin in.
     embed : EmbedBy
-        Called for dense entries alone.
+        Called for dense sources alone.
     environment : mapping
         Where keys and addresses are.
 
@@ -228,29 +183,38 @@ async def open_sources(
 
     timeout = aiohttp.ClientTimeout(total=_SECONDS)
     async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
-        opened = [(await _open(entry, session, embed, environment), entry.top) for entry in entries]
+        opened = [
+            (await _open(name, source, base, session, embed, environment), source.top)
+            for name, source in knowledge.items()
+        ]
         yield tuple(opened)
 
 
 async def _open(
-    entry: KnowledgeEntry, session: aiohttp.ClientSession, embed: EmbedBy, environment: Mapping[str, str]
+    name: str,
+    source: KnowledgeSource,
+    base: Path,
+    session: aiohttp.ClientSession,
+    embed: EmbedBy,
+    environment: Mapping[str, str],
 ) -> Source:
-    if entry.retriever == "search":
-        key = _variable(entry.name, entry.api_key_env, "key", environment)
-        address = entry.api_base
+    if source.retriever == "search":
+        variable, shown = source.api_key_env or "SERPER_API_KEY", source.api_base or SERPER
+        key, address = _variable(name, variable, "key", environment), shown
         if address.startswith("env:"):
-            address = _variable(entry.name, address.removeprefix("env:").strip(), "address", environment)
-        return Search(entry.name, session, key, entry.api_key_env, address, entry.api_base)
-    if entry.retriever == "dense" and entry.index:
-        texts = entry.corpus or entry.index
-        return Faiss(entry.name, entry.index, texts, entry.embedding, partial(embed, entry.embedding))
-    if entry.index:
-        return Lucene(entry.name, entry.index)
-    assert entry.corpus is not None  # read_entry: a corpus or an index
-    corpus = await asyncio.to_thread(read_corpus, entry.corpus)
-    if entry.retriever == "bm25":
-        return Bm25(entry.name, corpus)
-    return await open_dense(entry.name, corpus, entry.embedding, partial(embed, entry.embedding))
+            address = _variable(name, address.removeprefix("env:").strip(), "address", environment)
+        return Search(name, session, key, variable, address, shown)
+    corpus, index = (base / Path(path).expanduser() if path else None for path in (source.corpus, source.index))
+    embedding = source.embedding or "ngram"
+    if index is not None and source.retriever == "bm25":
+        return Lucene(name, index)
+    if index is not None:
+        return Faiss(name, index, corpus or index, embedding, partial(embed, embedding))
+    assert corpus is not None  # the grammar: a corpus or an index
+    passages = await asyncio.to_thread(read_corpus, corpus)
+    if source.retriever == "bm25":
+        return Bm25(name, passages)
+    return await open_dense(name, passages, embedding, partial(embed, embedding))
 
 
 def _variable(name: str, variable: str, what: str, environment: Mapping[str, str]) -> str:

@@ -15,21 +15,10 @@ import pytest
 from cortexdsl.core import Floats, KnowledgeSource
 from cortexdsl.errors import InputError, KnowledgeError
 from cortexdsl.tasks.retrieval.corpus import Passage
-from cortexdsl.tasks.retrieval.sources import SERPER, KnowledgeEntry, Search, entry_of, open_sources
+from cortexdsl.tasks.retrieval.sources import Search, open_sources
 from tests.tasks.retrieval.service import KEY, Service
 
 BASE = Path("specs")
-
-
-def test_entries_as_a_spec_writes_them() -> None:
-    """MADKE takes five passages where nothing else is said; relative paths begin where the spec's do."""
-    assert entry_of("wiki", KnowledgeSource("dense", index="data/wikipedia"), BASE) == KnowledgeEntry(
-        "wiki", "dense", 5, index=Path("specs/data/wikipedia")
-    )
-    assert entry_of("web", KnowledgeSource("search", api_key_env="MY_KEY", top=3), BASE) == KnowledgeEntry(
-        "web", "search", 3, api_base=SERPER, api_key_env="MY_KEY"
-    )
-    assert entry_of("own", KnowledgeSource("bm25", corpus="/data/p.jsonl"), BASE).corpus == Path("/data/p.jsonl")
 
 
 async def letters(embedding: str, texts: Sequence[str]) -> Floats:
@@ -38,10 +27,10 @@ async def letters(embedding: str, texts: Sequence[str]) -> Floats:
 
 
 def retrieve(
-    entries: Sequence[KnowledgeEntry], question: str, environment: Mapping[str, str] = {}
+    knowledge: Mapping[str, KnowledgeSource], base: Path, question: str, environment: Mapping[str, str] = {}
 ) -> list[tuple[Passage, ...]]:
     async def run() -> list[tuple[Passage, ...]]:
-        async with open_sources(entries, letters, environment=environment) as sources:
+        async with open_sources(knowledge, base, letters, environment=environment) as sources:
             return [await source.retrieve(question, top) for source, top in sources]
 
     return asyncio.run(run())
@@ -50,11 +39,11 @@ def retrieve(
 def test_local_sources_open_and_retrieve(tmp_path: Path) -> None:
     """`bb aa` shares the word `aa` with passage 1 alone, and points (1, 1) like passage 2."""
     (tmp_path / "p.jsonl").write_text('{"id": 1, "contents": "aa"}\n{"id": 2, "contents": "aabb"}\n')
-    entries = [
-        entry_of("words", KnowledgeSource("bm25", corpus="p.jsonl"), tmp_path),
-        entry_of("vectors", KnowledgeSource("dense", corpus="p.jsonl", embedding="letters", top=1), tmp_path),
-    ]
-    [words], [vectors] = retrieve(entries, "bb aa")
+    knowledge = {
+        "words": KnowledgeSource("bm25", corpus="p.jsonl"),
+        "vectors": KnowledgeSource("dense", corpus=str(tmp_path / "p.jsonl"), embedding="letters", top=1),
+    }
+    [words], [vectors] = retrieve(knowledge, tmp_path, "bb aa")
     assert (words.id, words.source) == ("1", "words")
     assert (vectors.id, vectors.source) == ("2", "vectors")
 
@@ -63,17 +52,17 @@ def test_indexes_are_opened_where_they_are_named(tmp_path: Path) -> None:
     """The folder is empty, so that each retriever misses its own kind of index."""
     for retriever, what in {"bm25": "no Lucene index", "dense": "no Faiss index"}.items():
         with pytest.raises(InputError, match=what):
-            retrieve([entry_of("wiki", KnowledgeSource(retriever, index="."), tmp_path)], "q")
+            retrieve({"wiki": KnowledgeSource(retriever, index=".")}, tmp_path, "q")
 
 
 def test_keys_and_addresses_come_from_the_environment(with_search: Any) -> None:
     """The service sees the key that the named variable holds, at the address that the named variable holds."""
     service = Service([(200, '{"organic": [{"title": "T", "link": "L", "snippet": "S"}]}', {})])
-    entry = entry_of("web", KnowledgeSource("search", api_key_env="MY_KEY", api_base="env:MY_SEARCH"), BASE)
+    knowledge = {"web": KnowledgeSource("search", api_key_env="MY_KEY", api_base="env:MY_SEARCH")}
 
     async def use(_: Any, address: str) -> tuple[Passage, ...]:
         environment = {"MY_KEY": f"{KEY}\n", "MY_SEARCH": address}
-        async with open_sources([entry], letters, environment=environment) as [(source, top)]:
+        async with open_sources(knowledge, BASE, letters, environment=environment) as [(source, top)]:
             assert source.identity == "search env:MY_SEARCH"
             return await source.retrieve("q", top)
 
@@ -83,11 +72,11 @@ def test_keys_and_addresses_come_from_the_environment(with_search: Any) -> None:
 
 def test_a_missing_variable_is_named() -> None:
     """Neither is set: the key is looked for first."""
-    entry = entry_of("web", KnowledgeSource("search", api_base="env:MY_SEARCH"), BASE)
+    knowledge = {"web": KnowledgeSource("search", api_base="env:MY_SEARCH")}
     with pytest.raises(InputError, match="its key is in the environment variable SERPER_API_KEY, which is not set"):
-        retrieve([entry], "q")
+        retrieve(knowledge, BASE, "q")
     with pytest.raises(InputError, match="its address is in the environment variable MY_SEARCH, which is not set"):
-        retrieve([entry], "q", {"SERPER_API_KEY": KEY})
+        retrieve(knowledge, BASE, "q", {"SERPER_API_KEY": KEY})
 
 
 RESULTS = json.dumps(
