@@ -105,7 +105,7 @@ wildcard_constraints:
     shard=r"r\d+-s\d+",
     batch=r"[1-9]\d*",
     training=r"[^/]+",
-    learned=r"[A-Za-z_]\w*",
+    learned=r"[A-Za-z_]\w*(?:-\d+)?",
     phase=r"[1-9]\d*-[A-Za-z_]\w*",
 
 

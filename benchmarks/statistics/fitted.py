@@ -5,6 +5,9 @@ Each question is answered by two agents, each right with probability 0.6. `plain
 the claim `score(fitted) > score(plain)` is tested on 200 others; in the rows of a leak, on the questions of the fit.
 Such an experiment is refused; its rows show why.
 
+The second table is of claims over fits: `FITS` functions are fitted, each on its own part of the questions, and each
+replicate of the 200 others uses one. There is no difference in the mean over all such fits, but fits differ.
+
     python benchmarks/statistics/fitted.py [--runs 1000] [--only TEXT]
 """
 
@@ -32,6 +35,10 @@ FIT_ON, ASKED, POOL = 100, 200, 20_000
 CLAIM = "score(fitted) > score(plain)"
 FEATURES = {"logistic": 8, "table": 2, "isotonic": 1}
 """How many features each kind gets; only the first one can tell who is right."""
+
+
+FITS, PART = 4, 25
+OVER_FITS = "score(fitted) > {:.4f} over fits"
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,40 @@ def refused(seed: int) -> bool:
     return OverlapFinder(asked).find(Question("fit", texts[seed % FIT_ON].upper())) is not None
 
 
+def over_fits(world: World, seed: int, mean: float) -> list[str]:
+    """Return what was said of the mean over fits, which is `mean`, by a claim over fits and by one about these fits."""
+    chance = np.random.default_rng([seed, 8])
+    hard = chance.normal(0.0, 0.15, (ASKED, 1))  # a question is as hard in each replicate
+    rows = []
+    for replicate in range(FITS):
+        function = fit(world.kind, world.table(*world.draw(chance, PART)))
+        features, scores = world.draw(chance, ASKED)
+        scores = np.clip(scores + hard, 0.0, 1.0)
+        ids = [f"{k}" for k in range(ASKED)]
+        values = chosen(function, features, scores)
+        rows.append(pd.DataFrame({"question_id": ids, "cell": "fitted", "score": values, "replicate": replicate + 1}))
+    checked = score_table(pd.concat(rows))
+    happened = []
+    for name, claim in (("over", OVER_FITS.format(mean)), ("these", OVER_FITS.format(mean).partition(" over")[0])):
+        row = evaluate_claims(checked, [claim], 1, cells_of(checked.cells), correction="none").iloc[0]
+        happened.append(f"{name} {row['verdict']}")
+        if not row["ci_low"] <= mean <= row["ci_high"]:
+            happened.append(f"{name} missed")
+    return happened
+
+
+def mean_over_fits(world: World) -> float:
+    """Return the mean score over fits, by 4,000 of them."""
+    chance = np.random.default_rng(3)
+    total = 0.0
+    for _ in range(4_000):
+        function = fit(world.kind, world.table(*world.draw(chance, PART)))
+        features, scores = world.draw(chance, ASKED)
+        scores = np.clip(scores + chance.normal(0.0, 0.15, (ASKED, 1)), 0.0, 1.0)
+        total += float(chosen(function, features, scores).mean())
+    return total / 4_000
+
+
 ROWS = (
     *(World("tells who is right", kind, slope=4.0) for kind in FEATURES),
     *(World("noise", kind) for kind in FEATURES),
@@ -119,6 +160,19 @@ def main() -> None:
         shown = [f"{count[what] / args.runs:.1%}" for what in named]
         shown.append(f"{count['refused'] / args.runs:.0%}" if world.leaks else "not needed")
         print(f"| {world.name} | `{world.kind}` | {args.runs} | {' | '.join(shown)} |")
+        sys.stdout.flush()
+    print("\n| claim | features | kind | N | supported | contradicted | interval misses |")
+    print("|---" * 7 + "|")
+    for world in ROWS:
+        if world.leaks or args.only not in f"over fits {world.name} {world.kind}":
+            continue
+        mean = mean_over_fits(world)
+        count = Counter(what for run in range(args.runs) for what in over_fits(world, run, mean))
+        for name, claim in (("over", "over fits"), ("these", "these fits")):
+            shown = " | ".join(
+                f"{count[f'{name} {what}'] / args.runs:.1%}" for what in ("supported", "contradicted", "missed")
+            )
+            print(f"| {claim} | {world.name} | `{world.kind}` | {args.runs} | {shown} |")
         sys.stdout.flush()
 
 

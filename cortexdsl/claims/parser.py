@@ -21,11 +21,10 @@
     ... and ...                                              every one of several claims
 
 Any claim may end in `on NAME` (one dataset), `on every dataset` or `on no dataset`; without it, a claim over several
-datasets is about the mean over datasets. A comparison that ends in `over teams`, `over seeds`, `over datasets` or
-`over prompts` is
-about a population, and these are a sample of it. A claim is about questions like these, with the questions that were
-asked as a sample of them; one that ends in `on these questions` is about no others, and only its replicates are a
-sample. A name is a cell, one of its aliases, or a method.
+datasets is about the mean over datasets. A comparison that ends in `over teams`, `over seeds`, `over datasets`,
+`over prompts` or `over fits` is about a population, and these are a sample of it. A claim is about questions like
+these, with the questions that were asked as a sample of them; one that ends in `on these questions` is about no others,
+and only its replicates are a sample. A name is a cell, one of its aliases, or a method.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ _WITHIN = re.compile(r"(?P<metric>[A-Za-z_][\w.]*)(?:\s*(?:\+-|±)\s*(?P<number>
 _ON_FRONT = "write `a on front of accuracy, dollars`"
 _DOMINATING = "write `a dominates b on accuracy +- 0.02, input_tokens`"
 _SIGNS = str.maketrans({"≥": ">=", "≤": "<=", "−": "-", "–": "-", "×": "*"})
-_OVER: tuple[Over, ...] = ("teams", "seeds", "datasets", "prompts")
+_OVER: tuple[Over, ...] = ("teams", "seeds", "datasets", "prompts", "fits")
 
 
 def parse_claim(text: str, where: str = "hypotheses") -> Claim:

@@ -134,7 +134,7 @@ NONE = "no dataset"
 OTHERS = "every other"
 """Keyword instead of a cell: all other cells, one by one."""
 Operator: TypeAlias = Literal[">", "<", ">=", "<=", "=="]
-Over: TypeAlias = Literal["teams", "seeds", "datasets", "prompts"]
+Over: TypeAlias = Literal["teams", "seeds", "datasets", "prompts", "fits"]
 THESE = "these questions"
 """What a claim is about that ends in `on these questions`: the questions are fixed, and only draws are a sample."""
 LIKE_THESE = "questions like these"

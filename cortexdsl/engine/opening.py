@@ -20,8 +20,12 @@ def opening_answers(method: Method, debate: Debate) -> Mapping[str, Turn]:
     return {turn.speaker: turn for turn in answers if turn.execution == answers[0].execution}
 
 
-def opening_values(method: Method, debate: Debate, expressions: Sequence[str]) -> Mapping[str, Floats]:
-    """Return the values of expressions after the opening, one for each debater.
+def opening_values(
+    method: Method, debate: Debate, expressions: Sequence[str], *, of_edges: bool = False
+) -> Mapping[str, Floats]:
+    """Return the values of expressions after the opening, (n, n): of each speaker, for each listener.
+
+    Values of agents are the same for all listeners.
 
     Parameters
     ----------
@@ -30,7 +34,9 @@ def opening_values(method: Method, debate: Debate, expressions: Sequence[str]) -
     debate : Debate
         Whose opening has answers.
     expressions : sequence of str
-        They use names of agents and of the debate that follow from answers.
+        They use names of agents, pairs and the debate that follow from answers.
+    of_edges : bool
+        Whether they are of edges, as weights are; else of agents, as in a choice.
     """
     end = max(turn.execution for turn in opening_answers(method, debate).values())
     agents = debating_agents(method)
@@ -41,7 +47,8 @@ def opening_values(method: Method, debate: Debate, expressions: Sequence[str]) -
     values = {}
     for text in expressions:
         expression = parse(text)
-        known = as_columns(agent_values(now, expression.keys), as_rows=True) | debate_values(now, expression.keys)
-        value = evaluate(expression, known)
-        values[text] = np.array(np.broadcast_to(value, (1, len(agents))), dtype=float)[0]
+        known = as_columns(agent_values(now, expression.keys), as_rows=not of_edges)
+        value = evaluate(expression, known | debate_values(now, expression.keys))
+        matrix = np.broadcast_to(value, (len(agents), len(agents)))
+        values[text] = np.array(matrix if of_edges else matrix.T, dtype=float)
     return values

@@ -283,12 +283,16 @@ def with_tools(work: ShardWork, identities: Mapping[str, str]) -> ShardWork:
 def shard_work(plan: Plan, dataset: str, slug: str, label: str, *, with_budgets: bool = True) -> ShardWork:
     """Return the debates of one job of a plan, with the budgets that finished debates of a matched cell leave them."""
     cell, shard = plan.cell(slug), plan.shard(dataset, label)
+
+    def prepared(method: Method) -> Method:
+        return with_fits(plan, with_trained(method), shard.replicate)
+
     return ShardWork(
         header=Header(plan.experiment, dataset, cell.name, shard.replicate),
         task=plan.task(dataset),
         questions=plan.questions(dataset, shard),
-        cell=replace(cell, steps=tuple(replace(s, method=with_fits(plan, with_trained(s.method))) for s in cell.steps)),
-        method=with_fits(plan, with_trained(cell.debate)),
+        cell=replace(cell, steps=tuple(replace(step, method=prepared(step.method)) for step in cell.steps)),
+        method=prepared(cell.debate),
         prepared=_prepared(plan, cell, dataset),
         seed=plan.seed,
         budgets=_budgets(plan, cell, dataset, label) if with_budgets else EMPTY,

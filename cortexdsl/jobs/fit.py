@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from cortexdsl import __version__
 from cortexdsl.core import Debate, Method, ProbeCall, Turn
@@ -29,7 +30,7 @@ from cortexdsl.stats.fitting.features import FitTable, table_of
 from cortexdsl.stats.fitting.kinds import FitError, fit
 from cortexdsl.stats.fitting.validation import check_table, record_of, validate
 
-SCALES = {"right": 1.0, "gain": 2.0}
+SCALES = {"right": 1.0, "gain": 2.0, "helps": 1.0}
 """How many units of what is predicted the whole range of a target has: a gain lies between -1 and 1."""
 
 
@@ -99,7 +100,7 @@ def fit_function(plan: Plan, name: str) -> Fit:
 
 
 def fit_table(learned: Learned, method: Method, records: Sequence[Record], grade: Grade, seed: int) -> FitTable:
-    """Return what a function is fitted on: a row for each opening answer that can be read, or for each debate."""
+    """Return what a function is fitted on: a row for each opening answer that can be read, for each debate or edge."""
     values: dict[str, list[Any]] = {feature: [] for feature in learned.features}
     target: list[float] = []
     clusters: list[str] = []
@@ -109,39 +110,61 @@ def fit_table(learned: Learned, method: Method, records: Sequence[Record], grade
         answers = opening_answers(method, debate)
         if not any(turn.answer is not None for turn in answers.values()):
             continue
-        outcomes = _gain(method, record, grade, seed) if learned.predicts == "gain" else _right(debate, answers, grade)
-        known = _feature_values(method, debate, learned.features)
-        for agent, outcome in outcomes.items():
+        if learned.predicts == "gain":
+            outcomes = _gain(method, record, grade, seed)
+        else:
+            outcomes = (_right if learned.predicts == "right" else _helps)(method, debate, answers, grade)
+        known = _feature_values(method, debate, learned)
+        for edge, outcome in outcomes.items():
             for feature in learned.features:
-                values[feature].append(known[feature][agent])
+                values[feature].append(known[feature][edge])
             target.append(outcome)
             clusters.append(task.item(debate.question_id).question.cluster or debate.question_id)
     return table_of(values, target, clusters)
 
 
-def _right(debate: Debate, answers: Mapping[str, Any], grade: Grade) -> dict[str, float]:
+Edge: TypeAlias = tuple[str, str]
+"""A speaker and a listener; what is of an agent or of a debate is of a speaker and itself."""
+
+
+def _right(method: Method, debate: Debate, answers: Mapping[str, Turn], grade: Grade) -> dict[Edge, float]:
     """Return the score of each agent's opening answer that can be read."""
     given = {name: turn.answer for name, turn in answers.items() if turn.answer is not None}
-    return {name: grade(debate.question_id, answer) for name, answer in given.items()}
+    return {(name, name): grade(debate.question_id, answer) for name, answer in given.items()}
 
 
-def _gain(method: Method, record: Record, grade: Grade, seed: int) -> dict[str, float]:
+def _helps(method: Method, debate: Debate, answers: Mapping[str, Turn], grade: Grade) -> dict[Edge, float]:
+    """Return the score of the next answer of each listener that can be read, for each speaker of an answer it heard."""
+    end = max(turn.execution for turn in answers.values())
+    outcomes: dict[Edge, float] = {}
+    later = [turn for turn in debate.turns if turn.execution > end and turn.reads == "answer"]
+    for name in answers:
+        turn = next((each for each in later if each.speaker == name), None)
+        if turn is not None and turn.answer is not None:
+            heard = {debate.turns[number].speaker for number in turn.heard}
+            score = grade(debate.question_id, turn.answer)
+            outcomes |= {(speaker, name): score for speaker in answers if speaker in heard and speaker != name}
+    return outcomes
+
+
+def _gain(method: Method, record: Record, grade: Grade, seed: int) -> dict[Edge, float]:
     """Return how much a debate raised the score over its opening, from 0 (by -1) to 1 (by 1), for its first debater."""
-    view = view_debate(record.debate, grade, decided=decided_by(method, seed)(record))
+    view = view_debate(record.debate, grade, decided=decided_by(lambda replicate: method, seed)(record))
     value = gain(view)
-    return {} if value is None else {debating_agents(method)[0].name: (value + 1) / 2}
+    first = debating_agents(method)[0].name
+    return {} if value is None else {(first, first): (value + 1) / 2}
 
 
-def _feature_values(method: Method, debate: Debate, features: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the value of each feature for each debater."""
+def _feature_values(method: Method, debate: Debate, learned: Learned) -> dict[str, dict[Edge, Any]]:
+    """Return the value of each feature for each speaker and listener."""
     agents = debating_agents(method)
-    numbers = opening_values(method, debate, [feature for feature in features if feature not in CATEGORIES])
-    columns: dict[str, list[Any]] = {text: [float(value) for value in array] for text, array in numbers.items()}
-    columns |= {"agent": [agent.name for agent in agents], "model": [agent.model.name for agent in agents]}
-    return {
-        feature: {agent.name: value for agent, value in zip(agents, columns[feature], strict=True)}
-        for feature in features
-    }
+    numeric = [feature for feature in learned.features if feature not in CATEGORIES]
+    values = opening_values(method, debate, numeric, of_edges=learned.predicts == "helps")
+    rows: dict[str, list[list[Any]]] = {feature: matrix.tolist() for feature, matrix in values.items()}
+    rows["agent"] = [[agent.name] * len(agents) for agent in agents]
+    rows["model"] = [[agent.model.name] * len(agents) for agent in agents]
+    edges = [(one.name, other.name) for one in agents for other in agents]
+    return {feature: dict(zip(edges, chain(*rows[feature]), strict=True)) for feature in learned.features}
 
 
 def _levels(name: str, table: FitTable) -> dict[tuple[str, str], str]:
@@ -167,4 +190,4 @@ def _columns(table: FitTable, levels: Mapping[tuple[str, str], str]) -> dict[str
 
 def _expression(predicts: str, expression: str) -> str:
     """Return a fitted expression in units of what is predicted; a probability is never 0 or 1."""
-    return f"min(max({expression}, 0.001), 0.999)" if predicts == "right" else f"2 * ({expression}) - 1"
+    return f"2 * ({expression}) - 1" if predicts == "gain" else f"min(max({expression}, 0.001), 0.999)"

@@ -84,7 +84,7 @@ def _check_speakers(plan: Plan, slug: str, records: Sequence[Record]) -> None:
 
 def _again(plan: Plan, dataset: str, slug: str, record: Record) -> Record:
     task = plan.task(dataset)
-    method = with_fits(plan, plan.cell(slug).debate)
+    method = with_fits(plan, plan.cell(slug).debate, record.header.replicate)
     reader = task.reader(task.item(record.debate.question_id).question, names_in(method))
     debate = reread_debate(record.debate, method, reader, seed=plan.seed, replicate=record.header.replicate)
     return replace(record, debate=debate)

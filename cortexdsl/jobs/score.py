@@ -40,7 +40,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import debate_files, table_parts
 from cortexdsl.plan.layout import PARTS, TABLES
 from cortexdsl.plan.parts import JUDGED
-from cortexdsl.plan.persistence.fits import with_fits
+from cortexdsl.plan.persistence.fits import fitted_methods
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import AnyPlan, batches_by_cell, batches_of, batches_run
 from cortexdsl.plan.persistence.verification import check_files
@@ -90,7 +90,7 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     write_scores(part("scores"), rows)
     write_rows(
         part("rounds"),
-        round_rows(records, grade, task.clusters, decided_by(with_fits(plan, plan.cell(slug).debate), plan.seed)),
+        round_rows(records, grade, task.clusters, decided_by(fitted_methods(plan, plan.cell(slug).debate), plan.seed)),
     )
     write_rows(part("answers"), answer_rows(records, grade))
     for table, frame in debate_tables(records, grade).items():
@@ -114,7 +114,7 @@ def cell_scores(
     rows = score_rows(
         records, grade, methods={cell.name: cell.method}, also={**text_grades(task), **judged}, labels=labels,
         asked=plan.named_metrics, costs=debate_costs(plan, dataset, cell, records, plan.named_metrics),
-        decided=decided_by(with_fits(plan, plan.cell(slug).debate), plan.seed),
+        decided=decided_by(fitted_methods(plan, plan.cell(slug).debate), plan.seed),
     )  # fmt: skip
     questions = {question.id: question for question in task.questions}
     for row, record in zip(rows, records, strict=True):
@@ -148,12 +148,12 @@ def grade_samples(plan: Plan, task: Task, records: Sequence[Record], rows: Seque
         row.update({name: measure(view) for name, measure in measures.items()})
 
 
-def decided_by(method: Method, seed: int) -> DecidedIn:
-    """Return a function from a record and a round to the decision that its method would have made there."""
+def decided_by(method_of: Callable[[int], Method], seed: int) -> DecidedIn:
+    """Return a function from a record and a round to the decision that its replicate's method would have made."""
 
     def decided(record: Record) -> DecidedAfter:
         replicate = record.header.replicate
-        return lambda round_: decide_after(method, record.debate, round_, seed=seed, replicate=replicate)
+        return lambda round_: decide_after(method_of(replicate), record.debate, round_, seed=seed, replicate=replicate)
 
     return decided
 
@@ -162,14 +162,14 @@ def _read_otherwise(
     plan: Plan, dataset: str, slug: str, records: Sequence[Record], reading: Literal["strict", "lenient"]
 ) -> list[Row]:
     """Score debates under one reading of their replies, strict or lenient."""
-    task, method = replace(plan.task(dataset), reading=reading), with_fits(plan, plan.cell(slug).debate)
+    task, method_of = replace(plan.task(dataset), reading=reading), fitted_methods(plan, plan.cell(slug).debate)
     again = [
         replace(
             record,
             debate=reread_debate(
                 record.debate,
-                method,
-                task.reader(task.item(record.debate.question_id).question, names_in(method)),
+                method_of(record.header.replicate),
+                task.reader(task.item(record.debate.question_id).question, names_in(plan.cell(slug).debate)),
                 seed=plan.seed,
                 replicate=record.header.replicate,
             ),

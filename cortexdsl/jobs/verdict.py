@@ -20,13 +20,13 @@ from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.claims.values import one_line
+from cortexdsl.claims.values import Comparison, one_line
 from cortexdsl.jobs.look import anytime_verdicts
 from cortexdsl.jobs.score import join
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, binding_changes
-from cortexdsl.plan.persistence.fits import read_fit
+from cortexdsl.plan.persistence.fits import Fit, noise_in_words, read_fit
 from cortexdsl.plan.persistence.journal import Journal, read_journal
 from cortexdsl.plan.persistence.recording import record_damage, record_files, record_verdicts, seal_manifest
 from cortexdsl.plan.persistence.verification import check_files
@@ -185,15 +185,24 @@ def with_fit_notes(verdicts: pd.DataFrame, plan: PlanRecord) -> pd.DataFrame:
     """Add to the note of each claim which fits its cells use, and which of these predict no better than chance."""
     if not plan.learned:
         return verdicts
-    fits = {each.name: read_fit(Path(plan.layout.fit(each.name)), each.digest) for each in plan.learned}
+    made: dict[str, list[Fit]] = {}
+    users: dict[str, tuple[str, ...]] = {}
+    for each in plan.learned:
+        base = each.name.partition("-")[0]  # several fits of a function: trust-1, trust-2
+        made.setdefault(base, []).append(read_fit(Path(plan.layout.fit(each.name)), each.digest))
+        users[base] = each.used_by
     notes = []
-    for claim, note in zip(verdicts["claim"], verdicts["note"], strict=True):
-        cells = set(design_of(parse_claim(claim), plan.arms).all_cells)
-        users = {each.name: [cell for cell in each.used_by if cell in cells] for each in plan.learned}
-        clauses = [fits[name].noise_in_words(used) for name, used in users.items() if used and fits[name].is_noise]
-        if named := [name for name, used in users.items() if used]:
+    for text, note in zip(verdicts["claim"], verdicts["note"], strict=True):
+        claim = parse_claim(text)
+        cells = set(design_of(claim, plan.arms).all_cells)
+        used = {base: own for base, of in users.items() if (own := [cell for cell in of if cell in cells])}
+        clauses = [noise_in_words(base, made[base], own) for base, own in used.items()]
+        if used and isinstance(claim, Comparison) and claim.over == "fits":
+            sizes = sorted({len(fit.questions) for base in used for fit in made[base]})
+            clauses.append(f"the fits are a sample of fits on {' or '.join(map(str, sizes))} questions")
+        elif used:
             clauses.append(
-                f"the claim is about the fit of {' and '.join(named)} alone: other questions to fit on would give "
+                f"the claim is about the fit of {' and '.join(used)} alone: other questions to fit on would give "
                 "another one, which the interval leaves out"
             )
         notes.append("; ".join(filter(None, [str(note or ""), *clauses])))

@@ -10,15 +10,16 @@ import argparse
 import asyncio
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.values import range_of
-from cortexdsl.core import Ablation, Turn
+from cortexdsl.core import Ablation, Method, Turn
 from cortexdsl.core.metrics import find_metric
 from cortexdsl.engine.ablation import without_agents
 from cortexdsl.errors import InputError
@@ -41,7 +42,7 @@ from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.parts import JUDGED, Whatif
 from cortexdsl.plan.persistence.declaration import declaration_of
-from cortexdsl.plan.persistence.fits import with_fits
+from cortexdsl.plan.persistence.fits import fitted_methods
 from cortexdsl.plan.persistence.recording import declare, record_files, seal_manifest
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.plan.record import read_plan
@@ -254,12 +255,16 @@ def _rows(plan: Plan, one: Whatif) -> list[Row]:
         if plan.is_judged(dataset):
             also[JUDGED] = Judgements(Path(plan.layout.whatif_judgements(dataset, slug)))
         grade = grade_together([*whole, *(record for branch in branches for record in branch)], task.grade_all)
-        method = with_fits(plan, plan.cell(slug).debate)
-        rows += whole_rows(whole, grade, task.clusters, also, decided_by(method, plan.seed))
+        method_of = fitted_methods(plan, plan.cell(slug).debate)
+        rows += whole_rows(whole, grade, task.clusters, also, decided_by(method_of, plan.seed))
         for without, branch in zip(one.without, branches, strict=True):
-            decided = decided_by(without_agents(method, without), plan.seed)
+            decided = decided_by(partial(_without, method_of, without), plan.seed)
             rows += branch_rows(whole, branch, grade, task.clusters, also, decided)
     return rows
+
+
+def _without(method_of: Callable[[int], Method], without: Ablation, replicate: int) -> Method:
+    return without_agents(method_of(replicate), without)
 
 
 def _records(plan: Plan, dataset: str, one: Whatif) -> tuple[list[Record], list[list[Record]]]:

@@ -26,7 +26,7 @@ from cortexdsl.plan.analysis import (
     resolve_tournament,
     unanswerable_claims,
 )
-from cortexdsl.plan.digests import cell_digest
+from cortexdsl.plan.digests import cell_digest, fit_digests
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout, experiment_name, selected_experiments, spec_path
 from cortexdsl.plan.learned import resolve_learned
@@ -152,7 +152,7 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
     spec = trained.spec
     fitted = resolve_learned(spec, trained.arms, tasks, templates, layout)
     problems, data_problems = [*problems, *fitted.problems], [*data_problems, *fitted.lost]
-    cells, more = _merge_cells(spec, trained.arms, templates, fitted.digests)
+    cells, more = _merge_cells(spec, trained.arms, templates, fit_digests(fitted.learned))
     problems += more
     problems += unanswerable_claims(spec, cells)
     families, more = resolve_families(spec, cells)

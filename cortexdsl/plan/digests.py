@@ -25,7 +25,7 @@ from cortexdsl.engine.methods import (
 from cortexdsl.expressions.evaluation import parse
 from cortexdsl.expressions.spellings import as_recorded
 from cortexdsl.plan.models import tool_sources
-from cortexdsl.plan.parts import Judging, Labelling, Tournament, Whatif
+from cortexdsl.plan.parts import Judging, Labelling, Learned, Tournament, Whatif
 from cortexdsl.plan.shards import Shard
 
 
@@ -224,6 +224,14 @@ def cell_digest(
     similarity = models.get(method.similarity)
     more = *compared, *([learned] if learned else [])
     return method_digest(method, seed, prompt_digest, match, budget, pools, similarity, *steps, *more)
+
+
+def fit_digests(learned: Sequence[Learned]) -> dict[str, str]:
+    """Return the digest of each function that expressions name: that of its fit, or of all its fits."""
+    by_base: dict[str, list[str]] = {}
+    for each in learned:
+        by_base.setdefault(each.base, []).append(each.digest)
+    return {base: own[0] if len(own) == 1 else digest("fits", own) for base, own in by_base.items()}
 
 
 def sources_of(method: core.Method) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from cortexdsl.core.metrics import TOOL_METRICS
 from cortexdsl.engine.methods import learned_of, pool_sources, stages_of
 from cortexdsl.errors import InputError
 from cortexdsl.models.known_models import parameters_per_token
-from cortexdsl.plan.digests import digest, method_digest
+from cortexdsl.plan.digests import digest, fit_digests, method_digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tool_sources
 from cortexdsl.plan.parts import DatasetFacts, Judging, Labelling, Learned, Permission, Tournament, Whatif
@@ -180,10 +180,14 @@ class Plan(PlannedCells):
         """Return a fitted function by its name."""
         return self._named(self.learned, name, "fitted function")
 
+    def fits_of(self, base: str) -> tuple[Learned, ...]:
+        """Return the fits of a function that expressions name: one, or one for each replicate."""
+        return tuple(each for each in self.learned if each.base == base)
+
     @property
     def fit_digests(self) -> dict[str, str]:
-        """The digest of each fitted function."""
-        return {each.name: each.digest for each in self.learned}
+        """The digest of each function that expressions name."""
+        return fit_digests(self.learned)
 
     def shard(self, dataset: str, label: str) -> Shard:
         """Return a shard by its label."""
@@ -286,7 +290,7 @@ class Plan(PlannedCells):
         fits = [
             (name, fit.predicts, fit.features, fit.by, self._meaning(self.cell_named(fit.cell)))
             for name in learned_of(cell.debate)
-            for fit in [self.fitted(name)]
+            for fit in self.fits_of(name)
         ]
         return digest(own, pools, similarity, budget_meaning, *([fits] if fits else []))
 

@@ -70,7 +70,7 @@ def debate_inputs(plan: Plan, dataset: str, cell: str, shard: str) -> list[str]:
     budget = plan.budget_of(own)
     debates = [plan.layout.debates(dataset, budget.slug, shard)] if budget else []
     tools = tool_files(own.debate, plan.knowledge, Path(plan.spec_path).parent)
-    fits = map(plan.layout.fit, learned_of(own.debate))
+    fits = [plan.layout.fit(each.name) for name in learned_of(own.debate) for each in plan.fits_of(name)]
     logs = answered_logs(plan, dataset, shard)
     read = *debates, *pool_files(plan, dataset, own), *tools, *_trained(plan, own.debate), *fits, *logs
     return [*_data_files(plan, dataset), *read]

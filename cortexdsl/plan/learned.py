@@ -24,6 +24,7 @@ from cortexdsl.plan.parts import Learned
 from cortexdsl.plan.shards import Shard, cut, read_previous_shards, shard_size
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.overlap import SAME_TEXT, Overlap, OverlapFinder
+from cortexdsl.tasks.pairs import SWAPPED
 from cortexdsl.tasks.registry import entry_named
 from cortexdsl.tasks.task import Item, Task
 
@@ -46,11 +47,6 @@ class ResolvedLearned:
     learned: tuple[Learned, ...] = ()
     problems: tuple[Problem, ...] = ()
     lost: tuple[Problem, ...] = ()
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """The digest of each function."""
-        return {each.name: each.digest for each in self.learned}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,41 +76,40 @@ def resolve_learned(
     made: list[Learned] = []
     problems: list[Problem] = []
     lost: list[Problem] = []
-    chosen: list[tuple[Dataset, _Chosen]] = []
+    chosen: list[tuple[Dataset, int, list[_Chosen]]] = []
     points = {arm.name: (arm.method, arm.axes) for arm in arms}
     named = {arm.name: arm for arm in arms}
     for name, text in spec.text.learned.items():
         arm = named[cell_name(points, text.method) or ""]
         problems += _unasked(spec, name, text, arms, arm, templates)
+        names = [name] if text.fits == 1 else [f"{name}-{number + 1}" for number in range(text.fits)]
         if len(tasks) < len(spec.datasets):
             continue  # nothing can be kept apart from questions that could not be loaded
         try:
             dataset = _dataset(spec, name, text, tasks)
-            questions = next((each for source, each in chosen if source == dataset), None)
-            if questions is None:
+            parts = next((each for *source, each in chosen if source == [dataset, text.fits]), None)
+            if parts is None:
                 task, left_out = fitted_on(dataset, tasks.values(), spec.datasets.values())
-                label = f"(fit-{name})"
-                questions = _Chosen(label, task, left_out, _shards(spec, arm, label, task, layout))
-                chosen.append((dataset, questions))
+                parts = [
+                    _Chosen(f"(fit-{called})", part, left_out, _shards(spec, arm, f"(fit-{called})", part, layout))
+                    for called, part in zip(names, in_parts(task, text.fits), strict=True)
+                ]
+                chosen.append((dataset, text.fits, parts))
         except (DataError, SpecError) as error:
             what, _, remedy = str(error).partition("\n")
             lost.append(spec.problem(("learned", name, "questions"), what, " ".join(remedy.split())))
             continue
-        count, columns = len(questions.task.items), len(text.from_)
+        count, columns = min(len(part.task.items) for part in parts), len(text.from_)
         if count <= columns:
             what = f"learned.{name}: {counted(count, 'question')} cannot fit {counted(columns, 'feature')}"
             problems.append(spec.problem(("learned", name, "questions"), what, "raise size, or name fewer features"))
             continue
         of_cell = cell_digest(arm.debate, spec.text.seed, templates.digest, None, None, (), {}, spec.models)
         means = text.predicts, text.from_, text.by
-        own = digest("learned", FIT_VERSION, *means, of_cell, questions.task.digest)
-        words = text.predicts, text.by, text.from_
-        made.append(
-            Learned(
-                name, *words, arm.name, questions.label, questions.task, questions.shards, questions.left_out, own,
-                dataset.path,
-            )
-        )  # fmt: skip
+        for called, part in zip(names, parts, strict=True):
+            own = digest("learned", FIT_VERSION, *means, of_cell, part.task.digest)
+            words = called, name, text.predicts, text.by, text.from_
+            made.append(Learned(*words, arm.name, part.label, part.task, part.shards, part.left_out, own, dataset.path))
     return ResolvedLearned(tuple(made), tuple(problems), tuple(lost))
 
 
@@ -171,6 +166,16 @@ def fitted_on(dataset: Dataset, asked: Iterable[Task], sources: Iterable[Dataset
         "    ask for fewer, name another split or file, or give the experiment's dataset a smaller size",
         word="questions",
     )
+
+
+def in_parts(task: Task, parts: int) -> list[Task]:
+    """Deal the questions of a task out to fits; questions of a cluster, and both orders of a pair, stay together."""
+    keys = [item.question.cluster or item.question.id.removesuffix(SWAPPED) for item in task.items]
+    part = {key: number % parts for number, key in enumerate(dict.fromkeys(keys))}
+    return [
+        replace(task, items=tuple(item for item, key in zip(task.items, keys, strict=True) if part[key] == number))
+        for number in range(parts)
+    ]
 
 
 def fit_in_words(fitted: Learned, asked: int) -> str:

@@ -168,6 +168,8 @@ class Learned:
     Attributes
     ----------
     name, predicts, by : str
+    base : str
+        What expressions call it: several fits of one entry, one for each replicate, have names of their own.
     features : tuple of str
         `from` of the spec.
     cell : str
@@ -186,6 +188,7 @@ class Learned:
     """
 
     name: str
+    base: str
     predicts: str
     by: str
     features: tuple[str, ...]

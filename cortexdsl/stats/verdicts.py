@@ -321,7 +321,7 @@ def _unseen(samples: Sequence[Units], places: Sequence[tuple[Design, ScoreTable]
 
 
 def _groups(design: Design, setting: ClaimSetting) -> list[tuple[str, Design, ClaimSetting]]:
-    """Return the name, design and setting of each team, seed, dataset or wording."""
+    """Return the name, design and setting of each team, seed, dataset, wording or fit (one for each replicate)."""
     here = _within_dataset(design, setting)
     if design.claim.over == "teams":
         return [(part.notes[0], part, here) for part in design.parts]
@@ -343,7 +343,8 @@ def _groups(design: Design, setting: ClaimSetting) -> list[tuple[str, Design, Cl
             for names, own in groups.items()
         ]
     codes = np.unique(setting.table.replicate).tolist()
+    word = "fit" if design.claim.over == "fits" else "replicate"
     return [
-        (f"replicate {k + 1}", design, replace(here, table=setting.table.of_replicates([code])))
+        (f"{word} {k + 1}", design, replace(here, table=setting.table.of_replicates([code])))
         for k, code in enumerate(codes)
     ]

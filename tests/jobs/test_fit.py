@@ -16,7 +16,9 @@ from cortexdsl.cli.main import main
 from cortexdsl.engine.methods import all_expressions
 from cortexdsl.engine.opening import opening_answers, opening_values
 from cortexdsl.expressions.evaluation import evaluate, parse
+from cortexdsl.jobs.fit import fit_table
 from cortexdsl.language.grammar.learned import feature_names
+from cortexdsl.metrics.scores import read_rows
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.fits import read_fit, with_fits
@@ -106,7 +108,8 @@ def test_features_are_those_of_the_opening(plan: Plan) -> None:
     (record, *_) = records(plan, "(fit-trust)", "debate")
     answers = opening_answers(method, record.debate)
     assert {turn.round for turn in answers.values()} == {0}
-    values = opening_values(method, record.debate, ["confidence", "length", "entropy", "mean(confidence)", "position"])
+    features = ["confidence", "length", "entropy", "mean(confidence)", "position"]
+    values = {name: of[:, 0] for name, of in opening_values(method, record.debate, features).items()}
     names = ["ann", "bob", "cai"]
     assert values["confidence"].tolist() == [answers[name].confidence or 0.0 for name in names]
     assert values["length"].tolist() == [len(answers[name].text.split()) for name in names]
@@ -179,8 +182,8 @@ def test_the_same_debates_give_the_same_fit(plan: Plan) -> None:
 
 def test_other_methods_have_no_expressions_replaced(plan: Plan) -> None:
     debate = plan.cell("debate").debate
-    assert with_fits(plan, debate) is debate
-    assert not any("learned" in text for _, text in all_expressions(with_fits(plan, plan.cell("gated").debate)))
+    assert with_fits(plan, debate, 1) is debate
+    assert not any("learned" in text for _, text in all_expressions(with_fits(plan, plan.cell("gated").debate, 1)))
 
 
 # ---------------------------------------------------------------- fits that are refused
@@ -253,3 +256,76 @@ def test_debates_without_a_readable_answer_cannot_be_fitted_on(
 def test_every_name_of_features_has_a_value_after_the_opening(plan: Plan, name: str) -> None:
     (record, *_) = records(plan, "(fit-trust)", "debate")
     assert np.isfinite(opening_values(plan.cell("debate").debate, record.debate, [name])[name]).all()
+
+
+# ---------------------------------------------------------------- several fits
+def test_each_replicate_uses_a_fit_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each fit has its own questions; a claim over fits takes them as a sample, and the plain one does not."""
+    monkeypatch.chdir(tmp_path)
+    old = "trust: {predicts: right, from: [model], by: table, method: debate, questions: {size: 40}}"
+    text = SPEC.replace(old, old.replace("size: 40}", "size: 60}, fits: 3")).replace(
+        "seed: 5", "seed: 5\nreplicates: 3"
+    )
+    spec = write_spec(f"{text}  - accuracy(weighted) > accuracy(vote) over fits\n", NAME)
+    plan = fit_all(spec)
+    run_jobs(spec)
+    fits = plan.fits_of("trust")
+    assert [fit.name for fit in fits] == ["trust-1", "trust-2", "trust-3"]
+    read = [read_fit(Path(plan.layout.fit(fit.name)), fit.digest) for fit in fits]
+    assert [len(fit.questions) for fit in read] == [20, 20, 20]
+    assert len({question for fit in read for question in fit.questions}) == 60
+    debate = plan.cell("weighted").debate
+    weights = [with_fits(plan, debate, replicate).decide.weight for replicate in (1, 2, 3)]
+    assert weights == [fit.expression for fit in read]
+    assert len(set(weights)) == 3
+    call("verdict", f"results/{NAME}")
+    verdicts = read_rows(Path(plan.layout.hypotheses))
+    assert "about the fit of trust alone" in str(verdicts[0]["note"])
+    assert "the fits are a sample of fits on 20 questions" in str(verdicts[1]["note"])
+    assert "random effect of 3 fits" in str(verdicts[1]["test"])
+
+
+# ---------------------------------------------------------------- edges
+def test_a_row_of_an_edge_is_what_its_speaker_and_its_listener_gave(plan: Plan) -> None:
+    """By hand: a row for each speaker that a listener heard before its next answer, which is right or not."""
+    names = ("confidence", "mine(confidence)", "differs", "model")
+    learned = replace(plan.fitted("trust"), predicts="helps", features=names)
+    method, task = plan.cell("debate").debate, learned.task
+    debates = [each.debate for each in records(plan, learned.label, "debate")]
+    table = fit_table(learned, method, records(plan, learned.label, "debate"), task.grade, plan.seed)
+    expected = []
+    for debate in debates:
+        opening = {turn.speaker: turn for turn in debate.turns if turn.round == 0}
+        for listener in (turn for turn in debate.turns if turn.round == 1):
+            for speaker in opening if listener.answer is not None else ():
+                if speaker != listener.speaker:
+                    one, other = opening[speaker], opening[listener.speaker]
+                    model = "strong" if speaker == "cai" else "weak"
+                    score = task.grade(debate.question_id, str(listener.answer))
+                    differs = float(one.answer != other.answer)
+                    expected.append((one.confidence or 0.0, other.confidence or 0.0, differs, model, score))
+    rows = list(zip(*(feature.values for feature in table.features), table.target.tolist(), strict=True))
+    assert sorted(rows) == sorted(expected)
+    assert 0 < table.target.mean() < 1
+
+
+def test_a_policy_of_edges_is_a_weight_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    edge = "edge: {predicts: helps, from: [support, differs * support], method: debate, questions: {size: 40}}"
+    policy = "policy: {extends: debate, topology: {weight: learned(edge), keep: {top: 1}}}"
+    text = SPEC.replace("methods:\n", f"  {edge}\nmethods:\n  {policy}\n")
+    spec = write_spec(text, NAME)
+    plan = fit_all(spec)
+    fit = read_fit(Path(plan.layout.fit("edge")))
+    assert fit.rows == 6 * 40  # three listeners that hear two others
+    run_jobs(spec)
+    expression = parse(fit.expression)
+    for record in records(plan, "arithmetic", "policy"):
+        (graph,) = record.debate.graphs
+        answers = [turn.answer for turn in record.debate.turns[:3]]
+        support = np.array([answers.count(answer) / 3 if answer is not None else 0.0 for answer in answers])[:, None]
+        differs = np.array([[float(one != other) for other in answers] for one in answers])
+        weight = np.broadcast_to(evaluate(expression, {"support": support, "differs": differs}), (3, 3))
+        off = ~np.eye(3, dtype=bool)
+        assert graph.weight is not None
+        assert graph.weight[off] == pytest.approx(weight[off], abs=1e-9)

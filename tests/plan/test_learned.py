@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from cortexdsl.plan.compiler import compile_spec, validate_experiment
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.plan.job_files import debate_inputs, fit_inputs
+from cortexdsl.plan.learned import in_parts
 from cortexdsl.plan.persistence.declaration import changes, declaration_of
 from cortexdsl.tasks.pairs import other_order
 
@@ -341,3 +343,88 @@ def test_bad_input_is_told_before_anything_is_spent(text: str, what: str, remedy
     found = told(text)
     assert any(what in one and remedy in other for _, one, other in found), found
     assert not Path("results").exists()
+
+
+# ---------------------------------------------------------------- several fits
+SEVERAL = FIT.replace("size: 12}", "size: 12}, fits: 3")
+OVER_FITS = "hypotheses:\n  - accuracy(sparse) > accuracy(vote) over fits\n"
+
+
+def test_several_fits_have_questions_of_their_own_and_a_cell_waits_for_all() -> None:
+    plan = plan_of(with_fit(SEVERAL).replace("seed: 3", "seed: 3\nreplicates: 3") + OVER_FITS)
+    parts = [{question.id for question in fit.task.questions} for fit in plan.fits_of("trust")]
+    assert [len(part) for part in parts] == [4, 4, 4]
+    assert len(set().union(*parts)) == 12
+    fits = [f"results/x/fits/trust-{number}.json" for number in (1, 2, 3)]
+    assert set(fits) <= set(debate_inputs(plan, "arithmetic", "sparse", "r2-s01"))
+    assert plan.fit_digests.keys() == {"trust"}
+
+
+@pytest.mark.parametrize("kind", ["cluster", "pair"])
+def test_what_belongs_together_is_in_one_part(kind: str) -> None:
+    plan = plan_of()
+    items = plan.fitted("trust").task.items
+    if kind == "cluster":
+        items = tuple(
+            replace(item, question=replace(item.question, cluster=f"c{k // 3}")) for k, item in enumerate(items)
+        )
+    else:
+        items = tuple(
+            replace(item, question=replace(item.question, id=name))
+            for k, item in enumerate(items)
+            for name in [f"p{k // 2}" if k % 2 == 0 else other_order(f"p{k // 2}")]
+        )
+    parts = in_parts(replace(plan.fitted("trust").task, items=items), 2)
+    together = 3 if kind == "cluster" else 2
+    places = [number for item in items for number, part in enumerate(parts) if item in part.items]
+    assert len(places) == len(items)
+    assert all(len(set(places[k : k + together])) == 1 for k in range(0, len(items), together))
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "remedy"),
+    [
+        (
+            with_fit(SEVERAL),
+            "learned.trust: 3 fits, one for each replicate, and replicates is 1",
+            "write replicates: 3",
+        ),
+        (SPEC + OVER_FITS, "hypotheses[1]: over fits, and trust is fitted 1 time", "write fits: 3 or more"),
+        (
+            SPEC + OVER_FITS.replace("sparse", "debate"),
+            "hypotheses[1]: over fits, and none of its cells uses one",
+            "write fits: 3 or more",
+        ),
+        (
+            with_fit(FIT.replace("size: 12}", "size: 12}, fits: 8")).replace("seed: 3", "seed: 3\nreplicates: 8"),
+            "learned.trust: 1 question cannot fit 2 features",
+            "raise size",
+        ),
+    ],
+)
+def test_several_fits_that_cannot_be_are_refused(text: str, what: str, remedy: str) -> None:
+    assert any(what == said and how.startswith(remedy) for _, said, how in told(text)), told(text)
+
+
+# ---------------------------------------------------------------- edges
+EDGE = FIT.replace("right, from: [confidence, support]", "helps, from: [confidence, differs, mine(confidence)]")
+
+
+def test_a_fit_of_edges_is_a_weight() -> None:
+    assert plan_of(with_fit(EDGE)).fitted("trust").predicts == "helps"
+
+
+IN_A_VOTE = SPEC.replace("sparse:", "weighted: {extends: vote, decide: {vote: learned(trust)}}\n  sparse:")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (with_fit(EDGE.replace("differs", "similarity")), "similarity has no value after the opening"),
+        (with_fit(EDGE.replace("helps", "right").replace("mine(confidence)", "support")), "differs is of a pair"),
+        (with_fit(EDGE.replace("method: debate", "method: vote")), "in vote nobody answers after hearing others"),
+        (with_fit(EDGE, IN_A_VOTE), "differs has no value in"),
+    ],
+)
+def test_a_fit_of_edges_that_cannot_be_is_refused(text: str, what: str) -> None:
+    assert any(what in said for _, said, _ in told(text)), told(text)

@@ -8,16 +8,19 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field, model_validator
 
 from cortexdsl.expressions.evaluation import earlier_key, parse
-from cortexdsl.expressions.names import LEARNED, OF_AGENT, OF_DEBATE, OF_PAIR
+from cortexdsl.expressions.names import LEARNED, OF_AGENT, OF_DEBATE, OF_PAIR, ExpressionPlace
 from cortexdsl.language.grammar.entries import StrictEntry, Text, invalid
 from cortexdsl.language.grammar.expressions import expression
 from cortexdsl.language.grammar.questions import DatasetText
 
-Predicted: TypeAlias = Literal["right", "gain"]
+Predicted: TypeAlias = Literal["right", "gain", "helps"]
 FitKind: TypeAlias = Literal["logistic", "table", "isotonic"]
 
-SHAPE_OF: Mapping[Predicted, str] = {"right": "confidence", "gain": "n_agents"}
-"""For what is predicted, a name of expressions whose value has the same shape: one for each agent, or one alone."""
+SHAPE_OF: Mapping[Predicted, str] = {"right": "confidence", "gain": "n_agents", "helps": "differs"}
+"""For what is predicted, a name of expressions whose value has the same shape: of an agent, a debate, or an edge."""
+_PLACE_OF: Mapping[Predicted, ExpressionPlace] = {"right": "choice", "gain": "condition", "helps": "weight"}
+_OF_EDGE = ("differs", "belief")
+"""The names of a pair of agents that follow from answers alone."""
 CATEGORIES = ("agent", "model")
 """Features with a word as value: the name of the agent, and of its entry of models."""
 _LATER = frozenset({
@@ -41,15 +44,17 @@ def _checked_feature(text: str, predicts: Predicted) -> None:
         names, keys = parse(text).names, parse(text).keys
     except ValueError:
         names, keys = frozenset(), frozenset()
-    for name in sorted(names):
+    of_edge = _OF_EDGE if predicts == "helps" else ()
+    for name in sorted(names.difference(of_edge)):
         if name in OF_PAIR or name in _LATER:
-            why = "is of a pair of agents" if name in OF_PAIR else "has no value after the opening that could differ"
-            raise invalid(f"{name} {why}", f"features: {', '.join((*CATEGORIES, *feature_names()))}")
+            is_pair = name in OF_PAIR and not of_edge
+            why = "is of a pair of agents" if is_pair else "has no value after the opening that could differ"
+            raise invalid(f"{name} {why}", f"features: {', '.join((*CATEGORIES, *of_edge, *feature_names()))}")
     if any(earlier_key(key) is not None for key in keys):
         raise invalid("there is no earlier value after the opening", "remove before()")
-    if "mine(" in text or "theirs(" in text:
+    if predicts != "helps" and ("mine(" in text or "theirs(" in text):
         raise invalid("a feature is of one agent, not of two", "remove mine() and theirs()")
-    expression("choice" if predicts == "right" else "condition")(text)
+    expression(_PLACE_OF[predicts])(text)
 
 
 def _to_fit_on(entry: DatasetText) -> DatasetText:
@@ -65,8 +70,9 @@ class LearnedText(StrictEntry):
     example: ClassVar[str] = "{predicts: right, from: [confidence, support], method: METHOD, questions: {size: 200}}"
     hints: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("on", "dataset", "size", "split"), "write questions: {size: 200}"),
-        **dict.fromkeys(("of", "target"), "predicts: right is of an agent, and predicts: gain is of a debate"),
+        **dict.fromkeys(("of", "target"), "predicts: right is of an agent, gain of a debate, and helps of an edge"),
         **dict.fromkeys(("features", "names"), "write from: [NAMES]"),
+        **dict.fromkeys(("folds", "crossfit"), "write fits: 4 and replicates: 4, for claims over fits"),
         **dict.fromkeys(("kind", "model"), "write by: logistic, table or isotonic"),
         "protocol": "write method: NAME, a method of this spec",
         "after": "features are those after the opening: remove it",
@@ -74,9 +80,10 @@ class LearnedText(StrictEntry):
 
     predicts: Predicted
     """right: the probability that an agent's opening answer is right. gain: how much the debate is expected to raise
-    the score of the decision over the opening."""
+    the score of the decision over the opening. helps: the probability that a listener's next answer is right, for each
+    speaker that it hears."""
     from_: tuple[Text, ...] = Field(alias="from", min_length=1, max_length=20)
-    """The features: expressions, computed after the opening. For right, also agent and model."""
+    """The features: expressions, computed after the opening. For right and helps, also agent and model."""
     by: FitKind = "logistic"
     """The kind of function."""
     method: Text
@@ -84,6 +91,8 @@ class LearnedText(StrictEntry):
     questions: Annotated[DatasetText, AfterValidator(_to_fit_on)]
     """The questions to fit on: a dataset, or keys of the experiment's dataset that are changed. None of them is a
     question of the experiment."""
+    fits: int = Field(1, ge=1, le=50)
+    """How many fits are made, each on its own part of the questions. Each replicate uses one, for claims over fits."""
 
     @model_validator(mode="after")
     def _features(self) -> Self:

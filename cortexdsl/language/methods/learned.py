@@ -6,8 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic_core import PydanticCustomError
 
-from cortexdsl.core import Method
-from cortexdsl.engine.methods import all_expressions, debating_agents, learned_of, pool_sources, stages_of
+from cortexdsl.claims.meaning import FEWEST
+from cortexdsl.claims.values import Comparison, parts_of
+from cortexdsl.core import Method, Nobody, Repeat, SchedulePart
+from cortexdsl.engine.methods import (
+    all_expressions,
+    debating_agents,
+    learned_of,
+    opens_round,
+    pool_sources,
+    stages_of,
+)
 from cortexdsl.errors import Problem, nearest
 from cortexdsl.expressions.evaluation import parse, split_key
 from cortexdsl.expressions.fitted import learned_in
@@ -15,8 +24,9 @@ from cortexdsl.expressions.names import NAMES, VARS, ExpressionPlace
 from cortexdsl.language.grammar.expressions import PLACES, expression
 from cortexdsl.language.grammar.learned import CATEGORIES, SHAPE_OF, LearnedText
 from cortexdsl.language.methods.claimed import Points, cell_name, unknown_cell
-from cortexdsl.language.nodes import Route
+from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.spec import Spec
+from cortexdsl.numbers import counted
 
 
 def learned_problems(
@@ -38,6 +48,7 @@ def learned_problems(
         for name, entry in spec.text.learned.items()
         for problem in _fitted_on(spec, name, entry, debates, points, matched)
     ]
+    problems += _too_few_fits(spec, debates, points)
     for cell, method in debates.items():
         problems += _uses(spec, points[cell][0], method)
     return list(dict.fromkeys(problems))
@@ -61,9 +72,43 @@ def _fitted_on(
     if cell in matched:
         what = f"{called}: {cell} is matched to a budget, which depends on the debates of another cell"
         yield spec.problem(route, what, "name a method without budget:")
+    spoken = [method.steps[step] for step in _spoken(method.schedule)]
+    if entry.predicts == "helps" and not any(
+        opens_round(method, s) and not isinstance(s.hears, Nobody) for s in spoken
+    ):
+        what = f"{called}: in {cell} nobody answers after hearing others, so that nobody helps"
+        yield spec.problem(route, what, "name a method with rounds")
     if pool_sources(method):
         yield spec.problem(route, f"{called}: {cell} reads a pool of passages", "name a method without pool:")
+    if entry.fits > 1 and spec.text.replicates != entry.fits:
+        what = f"learned.{name}: {entry.fits} fits, one for each replicate, and replicates is {spec.text.replicates}"
+        yield spec.problem(("learned", name, "fits"), what, f"write replicates: {entry.fits}")
     yield from _lacking_numbers(spec, name, entry, method, cell)
+
+
+def _spoken(schedule: Sequence[SchedulePart]) -> Iterator[str]:
+    """Yield the steps of a schedule, without those that are repeated 0 times."""
+    for part in schedule:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Repeat) and part.times:
+            yield from _spoken(part.body)
+
+
+def _too_few_fits(spec: Spec, debates: Mapping[str, Method], points: Points) -> Iterator[Problem]:
+    """Yield the claims over fits whose cells use fewer fits than show how much they differ."""
+    for i, claim in enumerate(spec.hypotheses):
+        for part in parts_of(claim):
+            if not isinstance(part, Comparison) or part.over != "fits":
+                continue
+            cells = [cell for quantity in part.quantities if (cell := cell_name(points, quantity.name)) in debates]
+            used = {name for cell in cells for name in learned_of(debates[str(cell)]) if name in spec.text.learned}
+            fewest = min((spec.text.learned[name].fits for name in used), default=0)
+            if cells and fewest < FEWEST:
+                of = f"{min(used)} is fitted {counted(fewest, 'time')}" if used else "none of its cells uses one"
+                what = f"{dotted(('hypotheses', i))}: over fits, and {of}"
+                remedy = f"write fits: {FEWEST} or more, and as many replicates: fewer do not show how much they differ"
+                yield spec.problem(("hypotheses", i), what, remedy)
 
 
 def _lacking_numbers(spec: Spec, name: str, entry: LearnedText, method: Method, cell: str) -> Iterator[Problem]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -85,15 +86,23 @@ class Fit:
     version: str
     levels: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def noise_in_words(self, cells: Sequence[str]) -> str:
-        """Say of a fit that is noise what it is, and which cells use it."""
-        loss = self.scores["log_loss"]
-        use = "uses" if len(cells) == 1 else "use"
+
+def noise_in_words(name: str, fits: Sequence[Fit], cells: Sequence[str]) -> str:
+    """Say of the fits of a function which are noise, and which cells use it; empty if none is."""
+    noise = [fit for fit in fits if fit.is_noise]
+    if not noise:
+        return ""
+    use = f"which {' and '.join(cells)} {'uses' if len(cells) == 1 else 'use'}"
+    if len(fits) > 1:
         return (
-            f"the fit of {self.name}, which {' and '.join(cells)} {use}, is noise: in cross-validation it "
-            f"predicts no better than the base rate (log loss {loss['fit']:.3f} against {loss['base']:.3f}, "
-            f"{p_clause(self.p)})"
+            f"{len(noise)} of the {len(fits)} fits of {name}, {use}, {'is' if len(noise) == 1 else 'are'} noise: in "
+            "cross-validation no better than the base rate"
         )
+    loss = noise[0].scores["log_loss"]
+    return (
+        f"the fit of {name}, {use}, is noise: in cross-validation it predicts no better than the base rate (log loss "
+        f"{loss['fit']:.3f} against {loss['base']:.3f}, {p_clause(noise[0].p)})"
+    )
 
 
 _CODEC = Codec()
@@ -135,7 +144,12 @@ def _seal(record: Mapping[str, Any]) -> str:
     return sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def with_fits(plan: Plan, method: Method) -> Method:
+def fitted_methods(plan: Plan, method: Method) -> Callable[[int], Method]:
+    """Return what gives the method of a replicate, with the fits of this replicate."""
+    return cache(partial(with_fits, plan, method))
+
+
+def with_fits(plan: Plan, method: Method, replicate: int) -> Method:
     """Return a method in which the fitted expressions stand for `learned(NAME)`; others stay as they are.
 
     Raises
@@ -146,7 +160,9 @@ def with_fits(plan: Plan, method: Method) -> Method:
     names = learned_of(method)
     if not names:
         return method
-    fits = {name: read_fit(Path(plan.layout.fit(name)), plan.fitted(name).digest) for name in names}
+    made = {name: plan.fits_of(name) for name in names}
+    used = {name: fits[(replicate - 1) % len(fits)] for name, fits in made.items()}
+    fits = {name: read_fit(Path(plan.layout.fit(each.name)), each.digest) for name, each in used.items()}
     expressions = {name: fit.expression for name, fit in fits.items()}
     levels = {number: level for fit in fits.values() for number, level in fit.levels.items()}
     return _with_levels(with_expressions(method, lambda text: with_fitted(text, expressions)), levels)

@@ -96,7 +96,7 @@ def _learned(plan: Plan, fitted: Learned) -> LearnedRecord:
         label=fitted.label,
         questions=tuple(question.id for question in fitted.task.questions),
         left_out=fitted.left_out,
-        used_by=tuple(cell.name for cell in plan.cells if fitted.name in learned_of(cell.debate)),
+        used_by=tuple(cell.name for cell in plan.cells if fitted.base in learned_of(cell.debate)),
         digest=fitted.digest,
         shards=fitted.shards,
     )

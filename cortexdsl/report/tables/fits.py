@@ -17,7 +17,7 @@ _NOTE = (
     "the other folds. Noise: the log loss is not shown to be lower than that of the base rate (t test over questions, "
     "one-sided at 5 %). No cell is scored on a question that a fit has used. Calls and tokens of the debates to fit on "
     "are in no cost of a cell and in no matched budget; fits on the same debates share them. Claims are about these "
-    "fits: there is no cross-fitting."
+    "fits, unless they end in `over fits`."
 )
 
 

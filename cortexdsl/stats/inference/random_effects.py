@@ -147,7 +147,7 @@ def random_effect(groups: Sequence[Floats], over: Over, null: float = 0.0, level
         The contrast of each group on each of its units (question or cluster); the mean is the group's estimate. Teams
         and seeds have the same units in the same order.
     over : str
-        `teams`, `seeds` or `datasets`.
+        `teams`, `seeds`, `datasets`, `prompts` or `fits`.
     null : float
 
     Returns
