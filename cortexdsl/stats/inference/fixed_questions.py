@@ -20,7 +20,7 @@ Clusters do not matter here: what questions share does not change how draws of o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,10 +31,8 @@ from cortexdsl.stats.inference.accuracies import ratio_by_difference
 from cortexdsl.stats.inference.outcomes import (
     LEVEL,
     Outcome,
+    StudentEstimate,
     certain_outcome,
-    quantile,
-    tail,
-    two_sided,
     untested_outcome,
 )
 from cortexdsl.stats.tables.draws import Draws
@@ -44,31 +42,6 @@ _NOTHING = 1e-12
 SAME_DRAWS = "no replicate of any question differs, so nothing is known of the noise of sampling"
 TOO_FEW = f"a claim on these questions needs the noise of sampling, so at least {FEWEST_DRAWS} replicates"
 MORE_DRAWS = f"write replicates: {FEWEST_DRAWS} or more, or claim it of {LIKE_THESE}"
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnContrast:
-    """A contrast on fixed questions.
-
-    Attributes
-    ----------
-    estimate, error, freedom : float
-        The mean over questions, its standard error, and the degrees of freedom of Student's t.
-    """
-
-    estimate: float
-    error: float
-    freedom: float
-
-    def sides(self, null: float) -> tuple[float, float]:
-        """Return one-sided p-values against "at most" and "at least" a value."""
-        statistic = np.asarray((self.estimate - null) / self.error)
-        return float(tail(statistic, self.freedom)), float(tail(-statistic, self.freedom))
-
-    def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the values that a two-sided test at 1 - level does not reject."""
-        reach = quantile(self.freedom, level) * self.error
-        return self.estimate - reach, self.estimate + reach
 
 
 def gap_of_draws(draws: Draws) -> str:
@@ -86,7 +59,7 @@ def gap_of_draws(draws: Draws) -> str:
     return "; ".join(draws.lacking)
 
 
-def drawn_contrast(draws: Draws, row: Floats, reach: float) -> DrawnContrast:
+def drawn_contrast(draws: Draws, row: Floats, reach: float) -> StudentEstimate:
     """Return a contrast of means with its sampling error.
 
     Parameters
@@ -112,7 +85,7 @@ def drawn_contrast(draws: Draws, row: Floats, reach: float) -> DrawnContrast:
     spread = float((parts**2 / (sizes + 1)).sum() + 2 * pseudo**2 / (sizes.min() + 1))
     freedom = variance**2 / spread if spread > 0 else np.inf
     most = len(parts) * int((sizes - 1).sum()) + 2 * bool(reach)
-    return DrawnContrast(float(draws.weight @ each.mean(axis=1)), variance**0.5, min(freedom, float(most)))
+    return StudentEstimate(float(draws.weight @ each.mean(axis=1)), variance**0.5, min(freedom, float(most)))
 
 
 def drawn_outcomes(sample: Units, weights: Floats, null: Sequence[float], level: float = LEVEL) -> list[Outcome]:
@@ -143,13 +116,11 @@ def _outcome(sample: Units, row: Floats, null: float, level: float) -> Outcome:
         if sample.fixed[used].all():
             return certain_outcome(drawn.estimate, null)
         return untested_outcome(SAME_DRAWS, drawn.estimate)
-    low, high = drawn.interval(level)
-    if binary:
-        least, most = float(row[row < 0].sum()), float(row[row > 0].sum())
-        low, high = max(low, least), min(high, most)
-    above, below = drawn.sides(null)
-    statistic = (drawn.estimate - null) / drawn.error
-    return Outcome(drawn.estimate, low, high, name_of_test(drawn), statistic, above, below, two_sided(above, below))
+    outcome = drawn.outcome(name_of_test(drawn), null, level)
+    if not binary:
+        return outcome
+    least, most = float(row[row < 0].sum()), float(row[row > 0].sum())
+    return replace(outcome, low=max(outcome.low, least), high=min(outcome.high, most))
 
 
 def _draws(sample: Units) -> Draws:
@@ -157,7 +128,7 @@ def _draws(sample: Units) -> Draws:
     return sample.draws
 
 
-def name_of_test(drawn: DrawnContrast) -> str:
+def name_of_test(drawn: StudentEstimate) -> str:
     """Return the name of the test."""
     return f"t on these questions ({drawn.freedom:.3g} degrees of freedom of sampling)"
 
@@ -180,7 +151,7 @@ def drawn_ratio(sample: Units, powers: Floats, null: float, level: float = LEVEL
     binary = bool(sample.yes_no.all())
     if tuple(powers) == (1.0, -1.0):
 
-        def contrast(value: float) -> DrawnContrast:
+        def contrast(value: float) -> StudentEstimate:
             reach = float(np.sqrt((1 + value**2) / 2)) if binary else 0.0
             return drawn_contrast(draws, np.array([1.0, -value]), reach)
 
@@ -193,9 +164,6 @@ def drawn_ratio(sample: Units, powers: Floats, null: float, level: float = LEVEL
     drawn = drawn_contrast(draws, powers / means, 0.0)
     if not drawn.error > _NOTHING:
         return certain_outcome(ratio, null) if sample.fixed.all() else untested_outcome(SAME_DRAWS, ratio)
-    centred = DrawnContrast(float(np.log(ratio)), drawn.error, drawn.freedom)
-    above, below = centred.sides(float(np.log(null)))
-    low, high = (float(np.exp(end)) for end in centred.interval(level))
-    statistic = (centred.estimate - float(np.log(null))) / centred.error
-    name = f"{name_of_test(centred)} of the log ratio"
-    return Outcome(ratio, low, high, name, statistic, above, below, two_sided(above, below))
+    centred = StudentEstimate(float(np.log(ratio)), drawn.error, drawn.freedom)
+    outcome = centred.outcome(f"{name_of_test(centred)} of the log ratio", float(np.log(null)), level)
+    return replace(outcome, estimate=ratio, low=float(np.exp(outcome.low)), high=float(np.exp(outcome.high)))

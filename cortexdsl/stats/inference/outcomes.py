@@ -58,6 +58,31 @@ class Outcome:
         return replace(self, estimate=self.estimate * factor, low=self.low * factor, high=self.high * factor)
 
 
+@dataclass(frozen=True, slots=True)
+class StudentEstimate:
+    """An estimate that is tested by Student's t, with its standard error and degrees of freedom."""
+
+    estimate: float
+    error: float
+    freedom: float
+
+    def sides(self, null: float) -> tuple[float, float]:
+        """Return one-sided p-values against "at most" and "at least" a value."""
+        statistic = np.asarray((self.estimate - null) / self.error)
+        return float(tail(statistic, self.freedom)), float(tail(-statistic, self.freedom))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the values that a two-sided test at 1 - level does not reject."""
+        reach = quantile(self.freedom, level) * self.error
+        return self.estimate - reach, self.estimate + reach
+
+    def outcome(self, test: str, null: float, level: float) -> Outcome:
+        """Return the outcome of a test against a value."""
+        above, below = self.sides(null)
+        statistic, p = (self.estimate - null) / self.error, two_sided(above, below)
+        return Outcome(self.estimate, *self.interval(level), test, statistic, above, below, p)
+
+
 def untested_outcome(why: str, estimate: float = np.nan) -> Outcome:
     """Return the outcome of a test that was not possible, with the reason."""
     return Outcome(estimate, np.nan, np.nan, f"{UNTESTED}{why}", np.nan, np.nan, np.nan, np.nan)

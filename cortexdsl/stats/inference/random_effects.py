@@ -19,14 +19,14 @@ from cortexdsl.claims.meaning import FEWEST
 from cortexdsl.claims.values import Over
 from cortexdsl.core import Floats
 from cortexdsl.errors import InputError
-from cortexdsl.stats.inference.outcomes import LEVEL, Outcome, untested_outcome
+from cortexdsl.stats.inference.outcomes import LEVEL, Outcome, StudentEstimate, untested_outcome
 from cortexdsl.stats.inference.phrases import real_variation
 
 FEW = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class Pooled(StudentEstimate):
     """The mean over a population of groups, and how much groups differ.
 
     Attributes
@@ -40,17 +40,9 @@ class Pooled:
         The share of the variation of the estimates that is not due to the choice of questions (I squared), in [0, 1].
     """
 
-    estimate: float
-    error: float
-    freedom: float
     groups: int
     between: float
     share: float
-
-    def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the interval of the population's mean."""
-        reach = float(stats.t.isf((1 - level) / 2, self.freedom)) * self.error
-        return self.estimate - reach, self.estimate + reach
 
     def prediction(self, level: float = LEVEL) -> tuple[float, float]:
         """Return the prediction interval of the true value of one more group.
@@ -188,14 +180,11 @@ def heterogeneity(pooled: Pooled, over: str) -> str:
 
 def _outcome(pooled: Pooled, over: str, null: float, level: float) -> Outcome:
     name = f"random effect of {pooled.groups} {over} (t, {pooled.freedom:.3g} degrees of freedom)"
-    low, high = pooled.interval(level)
     if not pooled.error > 0:
         if pooled.estimate == null:
-            return Outcome(pooled.estimate, low, high, name, 0.0, 0.5, 0.5, 1.0)
+            return Outcome(null, null, null, name, 0.0, 0.5, 0.5, 1.0)
         return untested_outcome(f"the {over} do not differ at all, nor do their questions", pooled.estimate)
-    statistic = (pooled.estimate - null) / pooled.error
-    above, below = (float(stats.t.sf(side, pooled.freedom)) for side in (statistic, -statistic))
-    return Outcome(pooled.estimate, low, high, name, statistic, above, below, min(1.0, 2 * min(above, below)))
+    return pooled.outcome(name, null, level)
 
 
 def _check(groups: int) -> None:

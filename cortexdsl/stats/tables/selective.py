@@ -34,30 +34,8 @@ SCORE = "score"
 """The column that says whether a debate is right."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConfidentDebates:
-    """The debates of a cell on one dataset that have a confidence.
-
-    Attributes
-    ----------
-    confidence, right : (debates,) arrays
-        In [0, 1]; 1 or 0.
-    question : (debates,) int array
-        The question of each debate, of those of the dataset.
-    replicates : int
-    absent : int
-        Debates of the cell that the table lacks, or that have no confidence or no score there.
-    """
-
-    confidence: Floats
-    right: Floats
-    question: Ints
-    replicates: int
-    absent: int
-
-
-def confident_debates(table: ScoreTable, metric: Metric, cell: str, dataset: int) -> ConfidentDebates:
-    """Return the debates that a metric with a statistic is of; those without a confidence do not count.
+def _confident_debates(table: ScoreTable, metric: Metric, cell: str, dataset: int) -> tuple[Floats, Floats, Ints]:
+    """Return confidence, whether it is right, and question of each debate of a cell that has a confidence and a score.
 
     Raises
     ------
@@ -73,11 +51,8 @@ def confident_debates(table: ScoreTable, metric: Metric, cell: str, dataset: int
     if ((confidence < 0) | (confidence > 1)).any():
         raise DataError(f"{table.source}: {metric.column} of {cell} is not from 0 to 1\n    confidences are shares")
     known = ~np.isnan(confidence) & ~np.isnan(score)
-    replicates = len(np.unique(table.replicate[rows]))
-    # Debates without a confidence may be the wrong ones, so that those with one would look better than they are.
-    absent = replicates * len(table.questions[dataset]) - int(known.sum())
     right = (score[known] >= RIGHT).astype(np.float64)
-    return ConfidentDebates(confidence[known], right, table.question[rows][known], replicates, absent)
+    return confidence[known], right, table.question[rows][known]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,25 +86,25 @@ def linearised_statistic(table: ScoreTable, metric: Metric, cell: str, dataset: 
     Raises
     ------
     DataError
-        As `confident_debates` and `verdicts_and_labels` do.
+        As `_confident_debates` and `verdicts_and_labels` do.
     """
-    clusters = table.clusters[dataset]
+    clusters, rarer = table.clusters[dataset], NO_AREA
+    rows = (table.dataset == dataset) & (table.cell == table.cells.index(cell))
     if metric.statistic in ("kappa", "alpha"):
-        rows = (table.dataset == dataset) & (table.cell == table.cells.index(cell))
         verdicts, labels = verdicts_and_labels(table, rows)
         of_kappa = metric.statistic == "kappa"
         estimate, influence = cohen_kappa(verdicts, labels) if of_kappa else krippendorff_alpha(verdicts + labels)
         question, count = table.question[rows], len(clusters)
         values = estimate + np.bincount(question, influence, count) * count / len(influence)
-        replicates = len(np.unique(table.replicate[rows]))
-        absent = replicates * len(table.questions[dataset]) - len(influence)
-        return LinearisedStatistic(values, len(influence), len(np.unique(question)), replicates, absent)
-    own = confident_debates(table, metric, cell, dataset)
-    values = linearised(metric, own.confidence, own.right, own.question, clusters)
-    rarer = rarer_units(own.right, clusters[own.question]) if metric.statistic == "auroc" else NO_AREA
-    return LinearisedStatistic(
-        values, len(own.confidence), len(np.unique(own.question)), own.replicates, own.absent, rarer
-    )
+    else:
+        confidence, right, question = _confident_debates(table, metric, cell, dataset)
+        values = linearised(metric, confidence, right, question, clusters)
+        if metric.statistic == "auroc":
+            rarer = rarer_units(right, clusters[question])
+    replicates = len(np.unique(table.replicate[rows]))
+    # Debates without a confidence may be the wrong ones, so that those with one would look better than they are.
+    absent = replicates * len(table.questions[dataset]) - len(question)
+    return LinearisedStatistic(values, len(question), len(np.unique(question)), replicates, absent, rarer)
 
 
 def linearised(metric: Metric, confidence: Floats, right: Floats, question: Ints, clusters: Ints) -> Floats:
