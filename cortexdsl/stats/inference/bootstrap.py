@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from cortexdsl.core import Floats
-from cortexdsl.stats.inference.outcomes import LEVEL, jackknife_factors, standard_error
+from cortexdsl.stats.inference.outcomes import LEVEL, Outcome, jackknife_factors, standard_error
 from cortexdsl.stats.tables.units import Units
 
 DRAWS = 10_000
@@ -102,33 +102,13 @@ def bca(drawn: Resampled, level: float = LEVEL) -> tuple[Floats, Floats]:
     return low, high
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Studentised:
-    """Tests and intervals from bootstrap deviations in standard errors; (tests,) arrays.
-
-    Attributes
-    ----------
-    above, below : array
-        One-sided p of the hypotheses that the truth is at most, at least the null value; NaN if all units are alike.
-    p : array
-        Two-sided.
-    low, high : array
-        The interval that agrees with `p`: it excludes exactly the null values for which p is at most 1 - level.
-    """
-
-    above: Floats
-    below: Floats
-    p: Floats
-    low: Floats
-    high: Floats
-
-
-def studentised(drawn: Resampled, null: Floats, level: float = LEVEL) -> Studentised:
+def studentised(drawn: Resampled, null: Floats, level: float = LEVEL, test: str = "") -> list[Outcome]:
     """Test estimates against null values by the studentised bootstrap, symmetric and equal-tailed at once.
 
     The symmetric test (by the size of a deviation) errs too often if differences are skewed, the equal-tailed one (by
     its sides) if they have heavy tails; each is right if the other is wrong. So both have to be significant: p is the
-    larger of the two, and the interval is the hull of both.
+    larger of the two, and the interval is the hull of both: it excludes exactly the null values for which p is at most
+    1 - level. One-sided p-values are NaN if all units are alike.
 
     References
     ----------
@@ -154,7 +134,12 @@ def studentised(drawn: Resampled, null: Floats, level: float = LEVEL) -> Student
     with np.errstate(invalid="ignore"):
         low = drawn.estimate - np.where(spread, up * drawn.error, 0.0)
         high = drawn.estimate + np.where(spread, down * drawn.error, 0.0)
-    return Studentised(above, below, np.minimum(1.0, 2 * np.minimum(above, below)), low, high)
+    p = np.minimum(1.0, 2 * np.minimum(above, below))
+    columns = (drawn.estimate, low, high, observed, above, below, p)
+    return [
+        Outcome(estimate, lower, upper, test, statistic, *sides)
+        for estimate, lower, upper, statistic, *sides in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
 
 def _largest(deviations: Floats, share: float) -> Floats:

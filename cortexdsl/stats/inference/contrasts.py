@@ -32,11 +32,11 @@ from cortexdsl.stats.inference.bootstrap import DRAWS, log_ratio, resample, stud
 from cortexdsl.stats.inference.outcomes import (
     LEVEL,
     Outcome,
-    certain_outcome,
     clopper_pearson,
     effective_trials,
     few_units,
     freedom_of,
+    outcome_without_spread,
     tail,
     two_sided,
     untested_outcome,
@@ -148,22 +148,13 @@ def _of_pair(pair: Paired, null: float, level: float) -> Outcome:
 def _of_numbers(sample: Units, weights: Floats, null: Floats, seed: int, draws: int, level: float) -> list[Outcome]:
     """Test contrasts of numbers."""
     drawn = resample(sample, contributions_of(sample, weights), seed, draws)
-    tested = studentised(drawn, null, level)
-    name = f"studentised bootstrap{_over(sample)} ({draws} draws)"
-    outcomes = []
-    for i, row in enumerate(weights):
-        estimate = float(drawn.estimate[i])
-        if not drawn.error[i] > 0:
-            fixed = sample.fixed[row != 0].all()
-            outcomes.append(
-                certain_outcome(estimate, float(null[i])) if fixed else untested_outcome(NO_SPREAD, estimate)
-            )
-            continue
-        numbers = (estimate, float(tested.low[i]), float(tested.high[i]), name)
-        p = (float(tested.above[i]), float(tested.below[i]), float(tested.p[i]))
-        statistic = float((drawn.estimate[i] - null[i]) / drawn.error[i])
-        outcomes.append(Outcome(*numbers, statistic, *p, _discordant(sample, row)))
-    return outcomes
+    tested = studentised(drawn, null, level, f"studentised bootstrap{_over(sample)} ({draws} draws)")
+    return [
+        replace(outcome, discordant=_discordant(sample, row))
+        if error > 0
+        else outcome_without_spread(sample.fixed[row != 0], outcome.estimate, float(value), NO_SPREAD)
+        for outcome, error, row, value in zip(tested, drawn.error, weights, null, strict=True)
+    ]
 
 
 def _discordant(sample: Units, row: Floats) -> int:
@@ -195,14 +186,12 @@ def ratio_outcome(
     drawn = log_ratio(sample, powers, seed, draws)
     ratio = float(np.exp(drawn.estimate[0]))
     if not drawn.error[0] > 0:
-        return certain_outcome(ratio, null) if sample.fixed.all() else untested_outcome(NO_SPREAD, ratio)
-    tested = studentised(drawn, np.array([np.log(null)]), level)
-    with np.errstate(over="ignore"):  # with few questions a ratio may have no upper limit
-        low, high = (float(np.exp(x[0])) for x in (tested.low, tested.high))
-    statistic = float((drawn.estimate[0] - np.log(null)) / drawn.error[0])
+        return outcome_without_spread(sample.fixed, ratio, null, NO_SPREAD)
     name = f"studentised bootstrap of the log ratio{_over(sample)} ({draws} draws)"
-    one = (float(tested.above[0]), float(tested.below[0]))
-    return Outcome(ratio, low, high, name, statistic, *one, float(tested.p[0]))
+    (tested,) = studentised(drawn, np.array([np.log(null)]), level, name)
+    with np.errstate(over="ignore"):  # with few questions a ratio may have no upper limit
+        low, high = (float(np.exp(end)) for end in (tested.low, tested.high))
+    return replace(tested, estimate=ratio, low=low, high=high)
 
 
 def _ratio_of_answers(sample: Units, null: float, level: float) -> Outcome:

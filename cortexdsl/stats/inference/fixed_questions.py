@@ -32,7 +32,7 @@ from cortexdsl.stats.inference.outcomes import (
     LEVEL,
     Outcome,
     StudentEstimate,
-    certain_outcome,
+    outcome_without_spread,
     untested_outcome,
 )
 from cortexdsl.stats.tables.draws import Draws
@@ -113,9 +113,7 @@ def _outcome(sample: Units, row: Floats, null: float, level: float) -> Outcome:
     reach = float(np.abs(row).sum()) / 2 if len(np.flatnonzero(row)) > 1 else float(np.abs(row).sum())
     drawn = drawn_contrast(_draws(sample), row, reach if binary else 0.0)
     if not drawn.error > _NOTHING * max(1.0, abs(drawn.estimate)):
-        if sample.fixed[used].all():
-            return certain_outcome(drawn.estimate, null)
-        return untested_outcome(SAME_DRAWS, drawn.estimate)
+        return outcome_without_spread(sample.fixed[used], drawn.estimate, null, SAME_DRAWS)
     outcome = drawn.outcome(name_of_test(drawn), null, level)
     if not binary:
         return outcome
@@ -157,13 +155,13 @@ def drawn_ratio(sample: Units, powers: Floats, null: float, level: float = LEVEL
 
         here = contrast(ratio)
         if not here.error > _NOTHING * max(1.0, means[0]):
-            return certain_outcome(ratio, null) if sample.fixed.all() else untested_outcome(SAME_DRAWS, ratio)
+            return outcome_without_spread(sample.fixed, ratio, null, SAME_DRAWS)
         return ratio_by_difference(
             ratio, lambda value: contrast(value).sides(0.0), null, f"{name_of_test(here)} of a - r b", level
         )
     drawn = drawn_contrast(draws, powers / means, 0.0)
     if not drawn.error > _NOTHING:
-        return certain_outcome(ratio, null) if sample.fixed.all() else untested_outcome(SAME_DRAWS, ratio)
+        return outcome_without_spread(sample.fixed, ratio, null, SAME_DRAWS)
     centred = StudentEstimate(float(np.log(ratio)), drawn.error, drawn.freedom)
     outcome = centred.outcome(f"{name_of_test(centred)} of the log ratio", float(np.log(null)), level)
     return replace(outcome, estimate=ratio, low=float(np.exp(outcome.low)), high=float(np.exp(outcome.high)))

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from cortexdsl.core import Floats
+from cortexdsl.core import Bools, Floats
 from cortexdsl.stats.tables.units import Units
 
 UNTESTED = "none: "
@@ -88,8 +88,14 @@ def untested_outcome(why: str, estimate: float = np.nan) -> Outcome:
     return Outcome(estimate, np.nan, np.nan, f"{UNTESTED}{why}", np.nan, np.nan, np.nan, np.nan)
 
 
-def certain_outcome(estimate: float, null: float) -> Outcome:
-    """Return the outcome for a number that the plan fixes: p is 0 or 1, and the interval has no width."""
+def outcome_without_spread(fixed: Bools, estimate: float, null: float, why: str) -> Outcome:
+    """Return the outcome for values without any spread.
+
+    If the plan fixes them all, p is 0 or 1, and the interval has no width. Otherwise nothing was tested, with the
+    reason.
+    """
+    if not fixed.all():
+        return untested_outcome(why, estimate)
     if abs(estimate - null) <= _ROUNDING * max(1.0, abs(null)):
         return Outcome(estimate, estimate, estimate, CERTAIN, np.nan, 1.0, 1.0, 1.0)
     above = float(estimate < null)
