@@ -11,7 +11,7 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import zip_longest
 from pathlib import Path
@@ -29,15 +29,39 @@ from cortexdsl.records.every_eval_ever import every_eval_ever_words, is_every_ev
 from cortexdsl.records.mallm import is_mallm, mallm_words
 from cortexdsl.typed_json import Codec, FieldError, mapping, read_at, text
 
-Edge: TypeAlias = tuple[str, str]
+Rounds: TypeAlias = tuple[tuple[str | None, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TranscriptLine:
-    """A line of the format, without the words of its question; lists are by agent, then by round."""
+class ForeignTranscript:
+    """One debate of another program: a line of the format. Lists are by agent, then by round, and rounds may be absent.
+
+    Attributes
+    ----------
+    agents : replies, str or None
+        None: the agent was not run in that round. The last round has at least one reply.
+    question_id : str
+        The key `id` of a line.
+    dataset, group : str
+        A dataset written `MMLU/prehistory` is the dataset MMLU, group prehistory; the group may be empty.
+    cell : str
+    replicate : int
+    names, models : tuple of str
+    personas : tuple of str or None
+    heard : tuple of tuple of (speaker, listener), or None
+        Of the rounds after the opening; None: everyone heard everyone.
+    confidence, prompt_tokens, completion_tokens : numbers or None
+        As `agents`.
+    final : str or None
+        The reply or answer that the debate ended with; None: the majority of the last round.
+    where : str
+        `file:line`, for messages.
+    task : mapping
+        question, answer (the gold), choices, context, cluster: whichever the line has, untouched.
+    """
 
     agents: tuple[tuple[str | None, ...], ...]
-    id: Any = None
+    question_id: Any = None
     dataset: str = ""
     cell: str = ""
     replicate: int = 1
@@ -49,58 +73,32 @@ class TranscriptLine:
     prompt_tokens: tuple[tuple[int | None, ...], ...] = ()
     completion_tokens: tuple[tuple[int | None, ...], ...] = ()
     final: str | None = None
+    where: str = ""
+    group: str = ""
+    task: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    @property
+    def replies(self) -> Rounds:
+        """The replies by round, then by agent."""
+        rounds = list(zip_longest(*self.agents))
+        while rounds and all(text is None for text in rounds[-1]):
+            rounds.pop()
+        return tuple(rounds)
+
+    def number(self, word: str, agent: int, round_: int) -> Any:
+        """Return a number that goes with a reply; None if there is none."""
+        lists = getattr(self, word)
+        return lists[agent][round_] if lists and round_ < len(lists[agent]) else None
 
 
-_CODEC = Codec()
-_BY_AGENT = ("agents", "confidence", "prompt_tokens", "completion_tokens")
+_CODEC = Codec(keys={"ForeignTranscript.question_id": "id"})
+_NUMBERS = ("confidence", "prompt_tokens", "completion_tokens")
 _OF_QUESTION = ("question", "answer", "choices", "context", "cluster")
-WORDS = (*TranscriptLine.__dataclass_fields__, *_OF_QUESTION)
+WORDS = (
+    "agents", "id", "dataset", "cell", "replicate", "names", "personas", "models", "heard", *_NUMBERS, "final",
+    *_OF_QUESTION,
+)  # fmt: skip
 """The words of the format; a map of fields assigns them to the columns of a foreign file."""
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignTranscript:
-    """One debate of another program.
-
-    Attributes
-    ----------
-    where : str
-        `file:line`, for messages.
-    dataset, group : str
-        A dataset written `MMLU/prehistory` is the dataset MMLU, group prehistory; the group may be empty.
-    cell : str
-    replicate : int
-    question_id : str
-    names, models : tuple of str
-    personas : tuple of str or None
-    replies : tuple of rounds, each a tuple over agents of str or None
-        None: the agent was not run in that round. The last round has at least one reply.
-    confidence : as `replies`, of float or None
-    prompt_tokens, completion_tokens : as `replies`, of int or None
-    heard : tuple of tuple of (speaker, listener), or None
-        Of the rounds after the opening; None: everyone heard everyone.
-    final : str or None
-        The reply or answer that the debate ended with; None: the majority of the last round.
-    task : mapping
-        question, answer (the gold), choices, context, cluster: whichever the line has, untouched.
-    """
-
-    where: str
-    dataset: str
-    group: str
-    cell: str
-    replicate: int
-    question_id: str
-    names: tuple[str, ...]
-    models: tuple[str, ...]
-    personas: tuple[str | None, ...]
-    replies: tuple[tuple[str | None, ...], ...]
-    confidence: tuple[tuple[float | None, ...], ...]
-    prompt_tokens: tuple[tuple[int | None, ...], ...]
-    completion_tokens: tuple[tuple[int | None, ...], ...]
-    heard: tuple[tuple[Edge, ...], ...] | None
-    final: str | None
-    task: Mapping[str, Any]
 
 
 def read_transcripts(
@@ -173,66 +171,45 @@ def _checked(words: dict[str, Any], where: str, number: str) -> ForeignTranscrip
     agents, model = words.get("agents"), words.get("models", "unknown")
     if isinstance(agents, dict):
         words["names"] = list(agents)
-    lists = {word: list(words[word].values()) for word in _BY_AGENT if isinstance(words.get(word), dict)}
+    lists = {word: list(words[word].values()) for word in ("agents", *_NUMBERS) if isinstance(words.get(word), dict)}
     if isinstance(model, str):
         words["models"] = [model] * (len(agents) if isinstance(agents, list | dict) else 0)
-    line = _CODEC.read(TranscriptLine, words | lists)
-    count = len(line.agents)
+    line = _CODEC.read(ForeignTranscript, words | lists)
+    count, rounds = len(line.agents), len(line.replies)
     names = line.names if "names" in words else tuple(f"agent {k + 1}" for k in range(count))
     if len(names) != count or len(set(names)) != count:
         raise FieldError(f"names: {count} agents need as many different names, not {list(names)}")
     for word in ("models", "personas"):
         if word in words and len(getattr(line, word)) != count:
             raise FieldError(f"{word} has {len(getattr(line, word))} items for {count} agents")
-    replies = tuple(zip_longest(*line.agents))
-    while replies and all(text is None for text in replies[-1]):
-        replies = replies[:-1]
-    if not replies:
+    if not rounds:
         raise FieldError("agents: nobody said anything")
+    for word in _NUMBERS:
+        if (own := getattr(line, word)) and len(own) != count:
+            raise FieldError(f"{word} must be one list for each of the {count} agents")
+        if (most := max(map(len, own), default=0)) > rounds:
+            raise FieldError(f"{word} has {most} rounds where the agents spoke in {rounds}")
+    if line.heard is not None:
+        _check_edges(line.heard, names, rounds)
     label, _, group = line.dataset.partition("/")
     for word, name in (("dataset", label), ("cell", line.cell)):
         if not name.strip(". ") or any(character in name for character in "/\\\0"):
             raise FieldError(f"{word} is {name!r}, which cannot name a folder")
-    identity = number if line.id is None else line.id
-    return ForeignTranscript(
-        where=where,
-        dataset=label,
-        group=group,
-        cell=line.cell,
-        replicate=line.replicate,
+    identity = number if line.question_id is None else line.question_id
+    return replace(
+        line, where=where, dataset=label, group=group, names=names, personas=line.personas or (None,) * count,
         question_id=str(identity) if isinstance(identity, int) else read_at("id", text, identity),
-        names=names,
-        models=line.models,
-        personas=line.personas or (None,) * count,
-        replies=replies,
-        confidence=_per_reply(line, "confidence", replies),
-        prompt_tokens=_per_reply(line, "prompt_tokens", replies),
-        completion_tokens=_per_reply(line, "completion_tokens", replies),
-        heard=None if line.heard is None else _edges(line.heard, names, len(replies)),
-        final=line.final,
         task={word: words[word] for word in _OF_QUESTION if word in words},
-    )
+    )  # fmt: skip
 
 
-def _per_reply(line: TranscriptLine, word: str, replies: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
-    """Return the numbers that go with the replies, by round and agent; rounds may be absent."""
-    agents, lists = len(line.agents), getattr(line, word)
-    if lists and len(lists) != agents:
-        raise FieldError(f"{word} must be one list for each of the {agents} agents")
-    rounds = tuple(zip_longest(*lists))
-    if len(rounds) > len(replies):
-        raise FieldError(f"{word} has {len(rounds)} rounds where the agents spoke in {len(replies)}")
-    return rounds + ((None,) * agents,) * (len(replies) - len(rounds))
-
-
-def _edges(heard: Sequence[Sequence[Any]], names: Sequence[str], rounds: int) -> tuple[tuple[Edge, ...], ...]:
+def _check_edges(heard: Sequence[Sequence[Any]], names: Sequence[str], rounds: int) -> None:
     if len(heard) != rounds - 1:
         raise FieldError(f"heard has {len(heard)} rounds; there are {rounds - 1} after the opening")
     for r, edges in enumerate(heard):
         for k, pair in enumerate(edges):
             if not isinstance(pair, list) or len(pair) != 2 or not set(map(str, pair)) <= set(names):
                 raise FieldError(f"heard[{r}][{k}] is not a pair [speaker, listener] of {', '.join(names)}")
-    return tuple(tuple((str(speaker), str(listener)) for speaker, listener in edges) for edges in heard)
 
 
 OPENING, REVISION = "answer", "revise"
@@ -258,8 +235,9 @@ def debate_of(transcript: ForeignTranscript, reader: Reader) -> Debate:
     turns: list[Turn] = []
     graphs: list[Graph] = []
     latest: dict[str, int] = {}
-    for round_, replies in enumerate(transcript.replies):
-        graph = _graph(transcript, round_)
+    rounds = transcript.replies
+    for round_, replies in enumerate(rounds):
+        graph = _graph(transcript, rounds, round_)
         now: dict[str, int] = {}
         for k, reply in enumerate(replies):
             if reply is not None:
@@ -268,7 +246,7 @@ def debate_of(transcript: ForeignTranscript, reader: Reader) -> Debate:
         latest |= now
         if graph is not None:
             graphs.append(graph)
-    last = [turn for turn in turns if turn.round == len(transcript.replies) - 1]
+    last = [turn for turn in turns if turn.round == len(rounds) - 1]
     if transcript.final is None:
         chance = ("tie", 0, transcript.replicate, transcript.question_id)
         decision = vote(last, Decide("majority"), lambda: seeded_random(*chance))
@@ -286,22 +264,22 @@ def debate_of(transcript: ForeignTranscript, reader: Reader) -> Debate:
         answer=decision.answer,
         votes=decision.votes,
         was_tied=decision.was_tied,
-        rounds=len(transcript.replies) - 1,
+        rounds=len(rounds) - 1,
         stop="consensus" if len(answers) == 1 and None not in answers else "rounds",
     )
 
 
-def _graph(transcript: ForeignTranscript, round_: int) -> Graph | None:
+def _graph(transcript: ForeignTranscript, rounds: Rounds, round_: int) -> Graph | None:
     if round_ == 0:
         return None
     names = transcript.names
-    listeners = tuple(name for name, text in zip(names, transcript.replies[round_], strict=True) if text is not None)
+    listeners = tuple(name for name, text in zip(names, rounds[round_], strict=True) if text is not None)
     if transcript.heard is None:
-        before = zip(names, transcript.replies[round_ - 1], strict=True)
+        before = zip(names, rounds[round_ - 1], strict=True)
         speakers = tuple(name for name, text in before if text is not None)
         heard = np.array([[speaker != listener for listener in listeners] for speaker in speakers], dtype=bool)
     else:
-        speakers, edges = names, set(transcript.heard[round_ - 1])
+        speakers, edges = names, {(str(one), str(other)) for one, other in transcript.heard[round_ - 1]}
         heard = np.array([[(speaker, listener) in edges for listener in listeners] for speaker in speakers], dtype=bool)
     return Graph(round_, REVISION, speakers, listeners, None, heard.reshape(len(speakers), len(listeners)), {})
 
@@ -322,7 +300,7 @@ def _turn(
         kept = graph.heard[:, graph.listeners.index(name)]
         heard = [latest[s] for s, is_heard in zip(graph.speakers, kept, strict=True) if is_heard and s in latest]
     reading = reader.read("answer", text)
-    stated = transcript.confidence[round_][k]
+    stated = transcript.number("confidence", k, round_)
     confidence = reading.confidence if stated is None else stated
     return Turn(
         turn=number,
@@ -339,7 +317,7 @@ def _turn(
         unparsed=reading.unparsed,
         confidence_stated=confidence,
         confidence=recalibrate(confidence, ()),
-        prompt_tokens=transcript.prompt_tokens[round_][k],
-        completion_tokens=transcript.completion_tokens[round_][k],
+        prompt_tokens=transcript.number("prompt_tokens", k, round_),
+        completion_tokens=transcript.number("completion_tokens", k, round_),
         call="",
     )
