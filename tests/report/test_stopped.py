@@ -46,7 +46,7 @@ def test_a_run_that_stopped_at_a_limit_has_a_report_that_says_so_in_one_line(tmp
     page = made.read_text()
     assert LINE in page
     assert "There is no answer yet" in page
-    assert "Tried again" in page
+    assert "were tried again (rate limit" in " ".join(page.split())
     text = " ".join(terminal_report(folder).split())
     assert LINE in text
     assert "2 attempts failed for good (content filter 1, malformed 1)." in text
