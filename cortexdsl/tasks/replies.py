@@ -231,14 +231,6 @@ def _summary_line(replies: Sequence[GradedReply]) -> str:
     return f"{len(replies):>7}  {strict:>12.1%}{lenient:>8.1%}  {unread[0]:>13.1%}{unread[1]:>8.1%}"
 
 
-def macro(scores: Iterable[tuple[str, float]]) -> float:
-    """Mean over groups of their mean scores, from (group, score) pairs."""
-    groups: dict[str, list[float]] = {}
-    for group, score in scores:
-        groups.setdefault(group, []).append(score)
-    return mean(mean(values) for values in groups.values())
-
-
 def mean(values: Iterable[float]) -> float:
     """Arithmetic mean of at least one value."""
     listed = list(values)

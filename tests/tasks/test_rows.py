@@ -12,7 +12,7 @@ from cortexdsl.core import Question
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.judging import agreement, judge_variables, read_judgement
 from cortexdsl.tasks.registry import registry
-from cortexdsl.tasks.replies import grade_rows, macro, options_in, row_item, summary
+from cortexdsl.tasks.replies import grade_rows, options_in, row_item, summary
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,6 @@ def test_rows_and_their_summary() -> None:
     assert [each.score for each in grade_rows(rows(), "strict")] == [1.0, 0.0, 0.0, 1.0]
 
 
-def test_macro_is_the_mean_of_group_means() -> None:
-    assert macro([("a", 1.0), ("a", 0.0), ("b", 1.0)]) == 0.75
 
 
 @pytest.mark.parametrize(

@@ -69,12 +69,9 @@ class Answer:
 
 def answer(row: ClaimRow, journal: Journal | None = None) -> Answer:
     """Say a row of hypotheses.csv in words; the ledger, if there is one, says of how many runs it is."""
-    try:
-        claim = parse_claim(row.claim)
-    except SpecError:  # from a program with claims of another form: shown as they are
-        words, (shown, between) = row.claim, _plain(row)
-    else:
-        words, (shown, between) = claim_in_words(claim), _shown(claim, row)
+    claim = _parsed(row.claim)
+    words = claim_in_words(claim) if claim else row.claim
+    shown, between = _shown(claim, row)
     adjusted = "adjusted p" if row.p_adjusted is not None and row.p_adjusted != row.p else "p"
     p = row.p if row.p_adjusted is None else row.p_adjusted
     widened = adjusted_interval(row) if adjusted != "p" else ""
@@ -123,15 +120,12 @@ def _of_claims(places: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 def population(text: str) -> str:
     """Return what the interval of a claim is about: questions like these, these questions, teams like these."""
-    try:
-        parts = parts_of(parse_claim(text))
-    except SpecError:
-        return LIKE_THESE
-    return " and ".join(
-        dict.fromkeys(
-            f"{part.over} like these" if part.over else THESE if part.fixed_questions else LIKE_THESE for part in parts
-        )
+    claim = _parsed(text)
+    kinds = (
+        f"{part.over} like these" if part.over else THESE if part.fixed_questions else LIKE_THESE
+        for part in (parts_of(claim) if claim else ())
     )
+    return " and ".join(dict.fromkeys(kinds)) or LIKE_THESE
 
 
 def _sentence(clause: str) -> str:
@@ -143,10 +137,7 @@ def adjusted_interval(row: ClaimRow) -> str:
     widened = replace(row, ci_low=row.ci_low_simultaneous, ci_high=row.ci_high_simultaneous)
     if widened.ci_low is None or widened == row:
         return ""
-    try:
-        return _shown(parse_claim(row.claim), widened)[1]
-    except SpecError:
-        return _plain(widened)[1]
+    return _shown(_parsed(row.claim), widened)[1]
 
 
 def claim_in_words(claim: Claim) -> str:
@@ -247,21 +238,23 @@ def _size(value: float, kind: Kind, *, is_level: bool = False) -> str:
     return f"{text}{THIN}%" if is_level else f"{text} point{'' if text == '1' else 's'}"
 
 
-def _plain(row: ClaimRow) -> tuple[str, str]:
-    return f"estimate {number(row.estimate)}", interval(row.ci_low, row.ci_high, "number")
+def _parsed(text: str) -> Claim | None:
+    """Return a claim; None if it is of a form that another version or program has."""
+    try:
+        return parse_claim(text)
+    except SpecError:
+        return None
 
 
-def _shown(claim: Claim, row: ClaimRow) -> tuple[str, str]:
-    """Return the estimate and the interval of a claim, in its units."""
-    kind = wording(claim.metric).kind
+def _shown(claim: Claim | None, row: ClaimRow) -> tuple[str, str]:
+    """Return the estimate and the interval of a claim, in its units; of several parts that of the one that decides."""
     if isinstance(claim, All):
-        part = next((part for part in claim.parts if is_deciding_part(part.text, row.note)), None)
-        if part is not None:
-            return _shown(part, row)
-        return _plain(row)
+        claim = next((part for part in claim.parts if is_deciding_part(part.text, row.note)), None)
     if isinstance(claim, Front):
-        part_text = deciding_comparison(row.note)
-        return _shown(parse_claim(part_text), row) if part_text else _plain(row)
+        claim = _parsed(deciding_comparison(row.note))
+    if claim is None or isinstance(claim, All | Front):
+        return f"estimate {number(row.estimate)}", interval(row.ci_low, row.ci_high, "number")
+    kind = wording(claim.metric).kind
     form, null = estimate_form(claim), _null_values(claim)
     if form == "ratio":
         return f"ratio {number(row.estimate)}", interval(row.ci_low, row.ci_high, "number", null=null)
