@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cortexdsl.core import by_key
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_results
 from cortexdsl.jobs.options import FLAG, VerbParser
@@ -228,10 +229,7 @@ def _crate(args: argparse.Namespace, outcome: CrateCheck) -> int:
         said = {"crate": str(args.results), "is_whole": not found, "files": outcome.files}
         print(json.dumps(said | {"findings": [asdict(one) for one in found]}))
         return 1 if found else 0
-    by_kind: dict[tuple[str, str], list[str]] = {}
-    for one in found:
-        by_kind.setdefault((one.what, one.remedy), []).append(one.path)
-    for (what, remedy), paths in by_kind.items():
+    for (what, remedy), paths in by_key(((one.what, one.remedy), one.path) for one in found).items():
         more = [f"and {len(paths) - _SHOWN} more"] if len(paths) > _SHOWN else []
         print("\n".join(_finding(Difference("\n".join([*paths[:_SHOWN], *more]), what, remedy))))
     files = counted(outcome.files, "file")

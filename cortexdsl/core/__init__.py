@@ -118,4 +118,4 @@ from cortexdsl.core.protocol import (
 )
 from cortexdsl.core.questions import Dataset, Image, Question, Reading
 from cortexdsl.core.tools import FunctionCall, Offer, OfferedTool, ToolForm, ToolRequest, ToolUse
-from cortexdsl.core.types import EMPTY, Bools, Floats, Scalar
+from cortexdsl.core.types import EMPTY, Bools, Floats, Scalar, by_key

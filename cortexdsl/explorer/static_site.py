@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.core import by_key
 from cortexdsl.errors import InputError
 from cortexdsl.explorer.experiment import OpenExperiment
 from cortexdsl.explorer.folders import ResultsFolder
@@ -65,10 +66,7 @@ def _experiment(place: ResultsFolder, folder: Path) -> int:
 def _questions(opened: OpenExperiment, columns: Mapping[str, Any], folder: Path) -> None:
     """Write two files per question: its debates of all cells, and their calls."""
     debates = columns["debates"]
-    by_question: dict[int, list[int]] = {}
-    for question, debate in zip(debates["question"], debates["id"], strict=True):
-        by_question.setdefault(question, []).append(debate)
-    for question, numbers in by_question.items():
+    for question, numbers in by_key(zip(debates["question"], debates["id"], strict=True)).items():
         dataset, name, _ = columns["questions"][question]
         calls: dict[str, Any] = {}
         for number in numbers:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cortexdsl.core import EMPTY
+from cortexdsl.core import EMPTY, by_key
 from cortexdsl.errors import DataError
 from cortexdsl.logs.samples import Log, LoggedSample, digest_of, facts_of, score_of
 from cortexdsl.records.inspect_logs import model_of, opened
@@ -67,10 +67,10 @@ class Format:
 
     def read(self, path: Path, rows: Iterable[Row]) -> Iterator[Log]:
         """Yield a log for each dataset and model, in order of appearance."""
-        logs: dict[tuple[str, str], list[LoggedSample]] = {}
-        for row in self.samples(path, rows):
-            place = str(_at(row, self.dataset)), str(_at(row, self.model)).removeprefix(OWN_MODELS)
-            logs.setdefault(place, []).append(self._sample(path, row))
+        logs = by_key(
+            ((str(_at(row, self.dataset)), str(_at(row, self.model)).removeprefix(OWN_MODELS)), self._sample(path, row))
+            for row in self.samples(path, rows)
+        )
         for (dataset, model), samples in logs.items():
             yield Log(str(path), self.tool, dataset, model, tuple(samples))
 

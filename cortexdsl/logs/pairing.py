@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from cortexdsl.core import by_key
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.logs.samples import Log, LoggedSample
 from cortexdsl.numbers import counted
@@ -58,12 +59,9 @@ def pair_logs(logs: Sequence[Log], score: str | None = None, cluster: str | None
     InputError
         There are several scores and none was chosen, or the chosen one or the cluster does not exist.
     """
-    datasets: dict[str, list[Log]] = {}
-    for log in logs:
-        datasets.setdefault(log.dataset, []).append(log)
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
-    for dataset, found in datasets.items():
+    for dataset, found in by_key((log.dataset, log) for log in logs).items():
         name = _chosen(found, score)
         keyed = _keyed(dataset, found)
         shared = set.intersection(*map(set, keyed))
@@ -118,9 +116,7 @@ def _keyed(dataset: str, logs: Sequence[Log]) -> list[dict[str, list[LoggedSampl
     by_asked = all(sample.digest for log in logs for sample in log.samples) and all(_is_unique(log) for log in logs)
     keyed = []
     for log in logs:
-        samples: dict[str, list[LoggedSample]] = {}
-        for sample in log.samples:
-            samples.setdefault(sample.digest if by_asked else sample.id, []).append(sample)
+        samples = by_key((sample.digest if by_asked else sample.id, sample) for sample in log.samples)
         for several in samples.values():
             twice = [epoch for epoch, count in Counter(sample.epoch for sample in several).items() if count > 1]
             if twice:

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from cortexdsl.checksums import write_lines
+from cortexdsl.core import by_key
 from cortexdsl.errors import DataError
 from cortexdsl.metrics.estimates import metrics_table, round_table
 from cortexdsl.metrics.scores import Row, answer_rows, round_rows, score_rows, write_scores
@@ -75,9 +76,7 @@ def foreign_debates(
     DataError
         A debate is there twice, only some questions of a dataset have choices, or a gold cannot be read.
     """
-    by_dataset: dict[str, list[ForeignTranscript]] = {}
-    for transcript in transcripts:
-        by_dataset.setdefault(transcript.dataset, []).append(transcript)
+    by_dataset = by_key((transcript.dataset, transcript) for transcript in transcripts)
     return [_foreign(dataset, found, experiment, kind) for dataset, found in by_dataset.items()]
 
 
@@ -93,12 +92,9 @@ def write_foreign(root: Path, found: Sequence[ForeignDataset]) -> None:
     answers: list[Row] = []
     tables: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
     for each in found:
-        files: dict[Path, list[Record]] = {}
-        for record in each.records:
-            shard = f"r{record.header.replicate}-s01.jsonl"
-            files.setdefault(root / "debates" / each.dataset / record.header.cell / shard, []).append(record)
-        for path, records in files.items():
-            write_debates(path, records)
+        heads = by_key(((record.header.cell, record.header.replicate), record) for record in each.records)
+        for (cell, replicate), records in heads.items():
+            write_debates(root / "debates" / each.dataset / cell / f"r{replicate}-s01.jsonl", records)
         if each.task is not None:
             grade = grade_together(each.records, each.task.grade_all)
             clusters = each.task.clusters

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
+from cortexdsl.core import by_key
 from cortexdsl.errors import DataError
 
 Place = tuple[int, ...]
@@ -63,9 +64,7 @@ def debate_words(messages: Sequence[Message]) -> dict[str, Any]:
         raise ValueError("it has no message of a model")
     places = _places(messages)
     rounds, names = sorted(set(places)), list(dict.fromkeys(message.speaker for message in messages))
-    said: dict[tuple[str, Place], list[Message]] = {}
-    for message, place in zip(messages, places, strict=True):
-        said.setdefault((message.speaker, place), []).append(message)
+    said = by_key(((message.speaker, place), message) for message, place in zip(messages, places, strict=True))
     first = {message.speaker: message for message in reversed(messages)}
     words: dict[str, Any] = {
         "agents": {

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from cortexdsl.core import Debate, Graph, Measured, Model, Placebo, Question, ToolRequest, Turn
+from cortexdsl.core import Debate, Graph, Measured, Model, Placebo, Question, ToolRequest, Turn, by_key
 from cortexdsl.numbers import counted
 from cortexdsl.plain_text import printable
 from cortexdsl.records.debates import Record
@@ -28,9 +28,7 @@ def headings(turns: Sequence[Turn]) -> Mapping[int, str]:
 
 def graphs_by_execution(debate: Debate) -> Mapping[int, Graph]:
     """Return the graph of each execution that has one; graphs of one step and round are in the order of executions."""
-    waiting: dict[tuple[int, str], list[Graph]] = {}
-    for graph in reversed(debate.graphs):
-        waiting.setdefault((graph.round, graph.step), []).append(graph)
+    waiting = by_key(((graph.round, graph.step), graph) for graph in reversed(debate.graphs))
     by_execution: dict[int, Graph] = {}
     for turn in debate.turns:
         if turn.execution not in by_execution and (graphs := waiting.get((turn.round, turn.step))):

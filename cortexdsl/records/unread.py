@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from cortexdsl.core import NO_REPLY, Debate
+from cortexdsl.core import NO_REPLY, Debate, by_key
 
 UnreadCounts: TypeAlias = Mapping[tuple[str, str], tuple[int, int]]
 """For each (step, what it reads): the number of unreadable replies, and of all replies."""
@@ -62,9 +62,7 @@ def mostly_unread_steps(counted: Iterable[tuple[str, UnreadCounts]]) -> tuple[Un
 
 def unread_sentences(unread: Iterable[UnreadStep]) -> list[str]:
     """Return a sentence for each step and what it reads."""
-    steps: dict[tuple[str, str], list[UnreadStep]] = {}
-    for one in unread:
-        steps.setdefault((one.step, one.reads), []).append(one)
+    steps = by_key(((one.step, one.reads), one) for one in unread)
     return [_sentence(*key, cells) for key, cells in steps.items()]
 
 

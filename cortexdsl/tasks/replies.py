@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from cortexdsl.core import Question, Reading
+from cortexdsl.core import Question, Reading, by_key
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import grade_all
 from cortexdsl.tasks.reading.kinds import kind_named
@@ -210,12 +210,11 @@ def summary(graded: Sequence[GradedReply]) -> str:
     """
     if not graded:
         raise ValueError("no graded reply to summarise")
-    by_task: dict[str, list[GradedReply]] = {}
-    for each in graded:
-        by_task.setdefault(each.task, []).append(each)
+    by_task = by_key((each.task, each) for each in graded)
     groups = {**by_task, "all": [*graded]} if len(by_task) > 1 else by_task
     width = max(4, *map(len, groups))
-    micro, by_tasks = (mean(each.score for each in graded), macro((each.task, each.score) for each in graded))
+    micro = mean(each.score for each in graded)
+    by_tasks = mean(mean(each.score for each in replies) for replies in by_task.values())
     lines = [
         f"{'task':<{width}}  replies  score strict/lenient  unread strict/lenient",
         *(f"{task:<{width}}  {_summary_line(replies)}" for task, replies in groups.items()),

@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from cortexdsl.core import by_key
 from cortexdsl.errors import DataError
 from cortexdsl.numbers import counted
 from cortexdsl.tasks.task import Item
@@ -57,9 +58,7 @@ def choose_items(
 
 def _in_turns(items: Sequence[Item], stratify: str) -> list[Item]:
     check_field(items, "stratify", stratify)
-    strata: dict[str, list[Item]] = {}
-    for item in items:
-        strata.setdefault(item.fields[stratify], []).append(item)
+    strata = by_key((item.fields[stratify], item) for item in items)
     turns = [
         (place, order, item) for order, stratum in enumerate(strata.values()) for place, item in enumerate(stratum)
     ]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cortexdsl.checksums import LineState, line_state
+from cortexdsl.core import by_key
 from cortexdsl.errors import DataError
 from cortexdsl.models.call_log.records import usage_of_line
 from cortexdsl.numbers import counted
@@ -178,10 +179,7 @@ def check_own_files(paths: Iterable[Path]) -> None:
     ------
     DataError
     """
-    by_folder: dict[Path, list[Path]] = {}
-    for path in paths:
-        by_folder.setdefault(path.parent, []).append(path)
-    for folder, files in by_folder.items():
+    for folder, files in by_key((path.parent, path) for path in paths).items():
         layouts = (Layout(parent.as_posix()) for parent in (folder, *folder.parents))
         if layout := next((one for one in layouts if Path(one.ledger).is_file()), None):
             check_files(layout, files)

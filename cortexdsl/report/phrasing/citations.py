@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from cortexdsl import __version__
+from cortexdsl.core import by_key
 from cortexdsl.errors import SpecError
 from cortexdsl.plan.record import PlanRecord
 from cortexdsl.tasks.registry import registry
@@ -43,10 +44,11 @@ def _data(name: str) -> str:
 
 def bibtex(plan: PlanRecord) -> str:
     """Return what an experiment should cite as BibTeX: each work once, with what it is cited for."""
-    uses: dict[str, list[str]] = {}
-    for source, use in (*_methods(plan), *_datasets(plan), *_corrections(plan)):
-        for key in ARXIV.findall(source) or filter(None, [source]):
-            uses.setdefault(key, []).append(use)
+    uses = by_key(
+        (key, use)
+        for source, use in (*_methods(plan), *_datasets(plan), *_corrections(plan))
+        for key in ARXIV.findall(source) or filter(None, [source])
+    )
     software = {
         "author": "{The cortexdsl authors}", "title": "{cortexdsl}", "version": __version__,
         "note": "The program that ran the experiment",

@@ -22,6 +22,7 @@ from cortexdsl.claims.values import (
     Trend,
     parts_of,
 )
+from cortexdsl.core import by_key
 from cortexdsl.errors import SpecError
 from cortexdsl.numbers import THIN, Kind, difference, estimate, interval, number, p_clause
 from cortexdsl.plan.persistence.journal import Journal
@@ -105,11 +106,7 @@ def details_in_words(answers: Sequence[Answer]) -> list[str]:
 
 def _claims_by_note(notes: Iterable[Iterable[str]]) -> dict[str, list[str]]:
     """Return the numbers of the claims that have each note."""
-    places: dict[str, list[str]] = {}
-    for number_, own in enumerate(notes, 1):
-        for note in own:
-            places.setdefault(note, []).append(str(number_))
-    return places
+    return by_key((note, str(number_)) for number_, own in enumerate(notes, 1) for note in own)
 
 
 def _of_claims(places: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cortexdsl.claims.values import LIKE_THESE
-from cortexdsl.core import FALSE_DISCOVERY
+from cortexdsl.core import FALSE_DISCOVERY, by_key
 from cortexdsl.numbers import THIN, counted, difference, interval
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
@@ -188,10 +188,7 @@ class ComparisonWords:
 
 def _by(rows: Sequence[ComparisonRow], name: str) -> dict[str, list[ComparisonRow]]:
     """Group rows by a column, in order of appearance."""
-    groups: dict[str, list[ComparisonRow]] = {}
-    for row in rows:
-        groups.setdefault(getattr(row, name), []).append(row)
-    return groups
+    return by_key((getattr(row, name), row) for row in rows)
 
 
 def bounds_in_words(rows: Sequence[BoundRow] | None) -> str:

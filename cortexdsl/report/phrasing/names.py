@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cortexdsl.core import by_key
 from cortexdsl.core.columns import is_share
 from cortexdsl.core.metrics import find_metric
 from cortexdsl.numbers import Kind
@@ -49,9 +50,7 @@ class CellName:
 
 def group_by_method(cells: Iterable[str]) -> list[CellName]:
     """Bring the cells of one method together, the base first, methods in order of appearance."""
-    groups: dict[str, list[CellName]] = {}
-    for one in map(CellName.of, cells):
-        groups.setdefault(one.method, []).append(one)
+    groups = by_key((one.method, one) for one in map(CellName.of, cells))
     return [member for group in groups.values() for member in sorted(group, key=lambda one: bool(one.point))]
 
 

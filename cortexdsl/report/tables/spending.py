@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cortexdsl.core import by_key
 from cortexdsl.display.wording import duration
 from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.numbers import NOTHING, counted, in_dollars, number
@@ -47,9 +48,7 @@ def run_cost(
     names = {cell.slug: cell.name for cell in plan.cells}
     for training in plan.trainings:
         names |= {phase.slug: f"{training.name} {phase.label}" for phase in training.phases}
-    fits: dict[str, list[str]] = {}
-    for each in plan.learned:
-        fits.setdefault(each.label, []).append(each.name)
+    fits = by_key((each.label, each.name) for each in plan.learned)
     groups: dict[str, list[JobTally]] = {name: [] for name in names.values()}
     for tally in tallies:
         name = names.get(tally.cell or "", "other jobs")

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cortexdsl.claims.values import Quantity, bound_of
-from cortexdsl.core import EMPTY, Bools, Floats
+from cortexdsl.core import EMPTY, Bools, Floats, by_key
 from cortexdsl.core.columns import column_metric
 from cortexdsl.core.metric_types import Metric, of_label
 from cortexdsl.core.metrics import ALIASES, LABELS, METRICS
@@ -220,10 +220,7 @@ class ScoreTable:
         for cell in dict.fromkeys(cells):
             for row in np.flatnonzero((self.cell == self.cells.index(cell)) & (named != "").to_numpy()):
                 used.setdefault(int(self.replicate[row]), {})[cell] = named.iloc[row].removesuffix(".0")
-        groups: dict[tuple[str, ...], list[int]] = {}
-        for replicate in sorted(used):
-            groups.setdefault(tuple(used[replicate].values()), []).append(replicate)
-        return groups
+        return by_key((tuple(used[replicate].values()), replicate) for replicate in sorted(used))
 
     def common(self, cells: Sequence[str]) -> ScoreTable:
         """Return the table of the questions that all these cells were asked: the first ones of each dataset."""
