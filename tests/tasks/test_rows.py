@@ -84,8 +84,6 @@ def test_rows_and_their_summary() -> None:
     assert [each.score for each in grade_rows(rows(), "strict")] == [1.0, 0.0, 0.0, 1.0]
 
 
-
-
 @pytest.mark.parametrize(
     ("text", "judgement"),
     [
