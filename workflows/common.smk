@@ -58,6 +58,7 @@ from cortexdsl.plan.job_files import (
 )
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
 from cortexdsl.plan.jobs.schedule import failed_outputs
+from cortexdsl.plan.jobs.storage import Storage
 from cortexdsl.plan.jobs.schedule import outdated_outputs
 from cortexdsl.plan.persistence.store import batches_by_cell, live_in, read_look
 from cortexdsl.plan.jobs.schedule import (
@@ -84,6 +85,15 @@ BESIDE = (
     "" if DEPLOYED else f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH; "
 )
 shell.prefix(f"set -euo pipefail; {BESIDE}")
+
+STORAGE = (
+    Storage(
+        workflow.storage_registry.default_storage_provider,
+        workflow.storage_settings.default_storage_prefix,
+    )
+    if workflow.storage_settings.default_storage_provider
+    else None
+)
 
 # Jobs on this machine are handed to the worker of the run. They run by themselves with `--config worker=false`, in
 # environments of their own, and on a cluster.
@@ -243,10 +253,16 @@ try:
     for key in config:
         if key not in CONFIG:
             raise InputError(f"--config {key}: unknown key\n    {nearest(key, CONFIG)}")
+    if STORAGE:
+        STORAGE.link()
     if workflow.is_main_process:
         for name in selected_experiments(config.get("spec")):
+            if STORAGE:
+                STORAGE.fetch(Layout(f"results/{name}"))
             restore_cut(Layout(f"results/{name}"))
     EXPERIMENTS, BROKEN = sound_experiments(config.get("spec"), compiled)
+    for name in EXPERIMENTS if STORAGE and workflow.is_main_process else ():
+        STORAGE.refuse_edited(plan_of(name))
 except CortexError as error:
     refuse(error)
 
@@ -281,7 +297,8 @@ def force_outdated(experiment):
     plan = plan_of(experiment)
     again = outdated_outputs(plan)
     # While another run is at work its files change; this run will not get its lock.
-    if not (workflow.dryrun or is_locked(Path(plan.layout.root))):
+    # Snakemake itself fetches what a storage has.
+    if not (STORAGE or workflow.dryrun or is_locked(Path(plan.layout.root))):
         repair = repair_results(plan)
         again.update(repair.outputs)
         for sentence in repair.sentences:

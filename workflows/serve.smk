@@ -137,6 +137,9 @@ onstart:
 onsuccess:
     end()
     for name in RUNNING:
+        if STORAGE:
+            STORAGE.store(Layout(f"results/{name}"), is_done=True)
+            continue
         end_run(Layout(f"results/{name}"), "done")
         if Path(Layout(f"results/{name}").report).exists():
             message = f"report: results/{name}/report.html (in words: cortexdsl report results/{name} --text)"
@@ -156,6 +159,8 @@ onerror:
             "failed" if not SIGNALLED and workflow.scheduler.failed else "stopped"
         )
         end_run(Layout(f"results/{name}"), state, "".join(SIGNALLED[:1]))
+        if STORAGE:
+            STORAGE.store(Layout(f"results/{name}"), is_done=False)
         message = last_words(name)
         if message:
             logger.info(message, extra={"is_last_word": True})

@@ -6,6 +6,7 @@ PRODUCTS.append(
         plan.layout.metrics,
         plan.layout.comparisons,
         plan.layout.bounds,
+        plan.layout.fronts,
         plan.layout.hypotheses,
     ]
 )
@@ -25,6 +26,7 @@ rule verdict:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
         bounds=Layout("results/{experiment}").bounds,
+        fronts=Layout("results/{experiment}").fronts,
         hypotheses=Layout("results/{experiment}").hypotheses,
     log:
         "results/{experiment}/logs/verdict.log",

@@ -38,6 +38,7 @@ from cortexdsl.plan.persistence.run_record import RULE_STAGES
 MARK = "error: "
 LINES = 12  # of one message
 KILLED = re.compile(r"^slurmstepd\S*: error: \*+ (.+?) \*+$", re.MULTILINE)  # by Slurm: why, and when
+STORED_LOG = re.compile(r"^\S+?://.*?(results/.*) \(send to storage\)$")  # Snakemake's name of a log in a storage
 STOP_FOLLOWS_WITHIN = 5.0  # seconds: a signal to the whole process group may end a job before this process runs
 NO_MESSAGE = (
     "the job ended without a message: it was killed, for example because memory ran out\n"
@@ -249,7 +250,7 @@ class LogHandler(LogHandlerBase):
         self._running.pop(number, None)
         if self._stopped_by:  # a job that was stopped has not failed
             return
-        logs = [str(log) for log in getattr(record, "log", ())]
+        logs = [STORED_LOG.sub(r"\1", str(log)) for log in getattr(record, "log", ())]
         name = self._names.get(number, str(getattr(record, "rule_name", "job")))
         end = job_end(name, logs, str(getattr(record, "rule_msg", None) or ""))
         if end.is_own_error:

@@ -52,9 +52,9 @@ def is_sealed(path: str) -> bool:
 
 
 def below_root(path: str | Path, root: Path) -> str:
-    """Return the path of a file below the folder of its experiment, as entries name it."""
-    place = Path(path)
-    return place.relative_to(root).as_posix() if place.is_relative_to(root) else place.as_posix()
+    """Return the path of a file below the folder of its experiment, as entries name it; `results` may be a link."""
+    place, folder = (Path(os.path.realpath(each)) for each in (path, root))
+    return place.relative_to(folder).as_posix() if place.is_relative_to(folder) else Path(path).as_posix()
 
 
 def entry_of(path: Path, program: str = "") -> FileEntry:

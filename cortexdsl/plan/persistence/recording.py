@@ -171,7 +171,7 @@ def record_files(layout: Layout, paths: Iterable[str | Path]) -> None:
     Nothing is written for tables of other programs.
     """
     root, program = Path(layout.root), program_version()
-    names = [below_root(path, root) for path in paths if Path(path).is_relative_to(root)]
+    names = [below_root(path, root) for path in paths if Path(path).resolve().is_relative_to(root.resolve())]
     names = [name for name in names if not is_log(name) or (root / name).exists()]
     if is_experiment(layout):
         _append(layout, (_line(name, entry_of(root / name, program)) for name in names))

@@ -19,7 +19,7 @@ from pathlib import Path
 from cortexdsl.checksums import LineState, line_state, with_checksum
 from cortexdsl.files import remove_left_parts, write_file
 from cortexdsl.plan.layout import TABLES, Layout
-from cortexdsl.plan.persistence.file_entries import PAGES, FileEntry, damage_of, is_log
+from cortexdsl.plan.persistence.file_entries import PAGES, FileEntry, below_root, damage_of, is_log
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.record import plan_or_empty
 from cortexdsl.typed_json import Codec
@@ -164,7 +164,7 @@ def begin_run(
     remove_left_parts(Path(layout.root))
     before = read_run(layout)
     left = filter(_is_certain, unmade(layout, before)) if before and before.state != "done" else ()
-    below = [Path(path).relative_to(layout.root).as_posix() for path in outputs]
+    below = [below_root(path, Path(layout.root)) for path in outputs]
     record = RunRecord("running", 0, digest, tuple(dict.fromkeys([*below, *left])), "", has_lock, jobs_at_once)
     _write(layout, record)
     _write(layout, replace(record, began=Path(layout.root, RECORD).stat().st_mtime_ns))
