@@ -23,9 +23,9 @@ from cortexdsl.display.wording import (
     has_many_datasets,
     in_a_line,
     name_of,
+    on_their_way,
     paused_line,
     plain_values,
-    waves_on_their_way,
 )
 from cortexdsl.errors import InputError
 from cortexdsl.import_path import python_command
@@ -268,7 +268,7 @@ def _lines(shown: RunProgress) -> list[str]:
     many = has_many_datasets(shown)
     rows = [in_a_line(row, name_of(row, many_datasets=many)) for row in shown.rows]
     total = [in_a_line(shown.all, f"all of {shown.experiment}")] if len(rows) > 1 else []
-    return [*rows, *total, *waves_on_their_way(shown)]
+    return [*rows, *total, *on_their_way(shown)]
 
 
 def _remarks(shown: RunProgress, end: EarlyEnd | None, *, is_open: bool, is_finished: bool) -> list[str]:

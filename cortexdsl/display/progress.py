@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from cortexdsl.core import WaveTally
 from cortexdsl.display.expected import ExpectedRun, expected_of, last_batches
+from cortexdsl.display.rounds import RoundFiles, RoundProgress
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.models.control import ControlFile, Pause
 from cortexdsl.plan.job_files import DebateJob
@@ -62,7 +63,7 @@ class RunProgress:
     `messages` counts the different messages of failed and stopped jobs. `earlier` is what earlier runs spent on the
     same rows, if the present run is known. `unread` lists the steps most of whose replies could not be read. `paused`
     says since when the experiment is paused, and by whom; None if it is not. `waves` are the batches on their way, the
-    oldest first, at the time `now`.
+    oldest first, at the time `now`. `round` is the round of files, until all debates are done.
     """
 
     experiment: str
@@ -77,6 +78,7 @@ class RunProgress:
     paused: Pause | None = None
     waves: tuple[WaveTally, ...] = ()
     now: float = 0.0
+    round: RoundProgress | None = None
 
 
 def with_pause(shown: RunProgress, paused: Pause | None) -> RunProgress:
@@ -248,6 +250,7 @@ class WatchedRun:
         self._since = record.began / 1e9 if record else since
         self._clock = clock
         self._tallies = Tallies(expected.tallies)
+        self._rounds = RoundFiles(expected.layout)
         self._control = ControlFile(expected.tallies, clock)
         self._before = {tally.job: tally for tally in self._tallies.read()} if since else {}
         self._shown: RunProgress | None = None
@@ -262,6 +265,8 @@ class WatchedRun:
             if has_ended(self.expected.layout):  # a job that was killed could not say so
                 tallies = tuple(replace(one, state="stopped") if one.state == "running" else one for one in tallies)
             current = progress(self.expected, tallies, now, self._since, self._is_recorded, ends, self._before)
+            if current.all.state != "done":
+                current = replace(current, round=self._rounds.look())
             self._shown = with_pause(current, self._control.now.paused)
         return self._shown
 

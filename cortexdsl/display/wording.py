@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cortexdsl.display.progress import CellProgress, RunProgress
+from cortexdsl.display.rounds import RoundProgress
 from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.records.tallies import TallySum
 
@@ -80,8 +81,13 @@ def paused_line(shown: RunProgress) -> str:
     return f"{since}; continue: cortexdsl resume {shown.experiment}"
 
 
-def waves_on_their_way(shown: RunProgress) -> list[str]:
-    """Return a line for each batch on its way: whose, how far it is, since when; the first ones only."""
+def round_of_files(now: RoundProgress) -> str:
+    """Return a line for a round of files."""
+    return f"round {now.number} of at most {now.rounds}: {now.replies:,} of {counted(now.requests, 'request')} answered"
+
+
+def on_their_way(shown: RunProgress) -> list[str]:
+    """Return a line for the round of files, and for each batch: whose, how far, since when; the first ones only."""
     lines = [
         f"batch of {wave.model}: {wave.done:,} of {counted(wave.calls, 'call')}, "
         f"{wave.word.replace('_', ' ') or 'sent'}, "
@@ -89,7 +95,7 @@ def waves_on_their_way(shown: RunProgress) -> list[str]:
         for wave in shown.waves
     ]
     rest = shown.waves[MOST_WAVES:]
-    lines = lines[:MOST_WAVES]
+    lines = [*([round_of_files(shown.round)] if shown.round else []), *lines[:MOST_WAVES]]
     if rest:
         calls = counted(sum(wave.calls for wave in rest), "call")
         lines.append(f"and {counted(len(rest), 'more batch', 'more batches')} with {calls}")
@@ -156,6 +162,7 @@ def plain_values(shown: RunProgress) -> dict[str, Any]:
         "others": _spent(shown.others),
         "messages": dict(shown.messages),
         "paused": None if shown.paused is None else asdict(shown.paused),
+        **({"round": asdict(shown.round)} if shown.round else {}),
         **({"waves": [asdict(wave) for wave in shown.waves]} if shown.waves else {}),
     }
 

@@ -65,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
     check_consent(plan, args.trust)
     check_sandbox(plan)
     declare(plan.layout, declaration_of(plan))
+    gc.freeze()
+    gc.disable()  # there is little garbage before a shard ends
     print(run_loop(advance(plan, args.round, ClientOptions.of(plan, args), is_last=args.last)), file=sys.stderr)
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from rich.console import Console
 from cortexdsl.display.console import Display
 from cortexdsl.display.expected import ExpectedRun, last_batches
 from cortexdsl.display.progress import RunProgress, WatchedRun, progress, trainings
-from cortexdsl.display.wording import plain_values, waves_on_their_way
+from cortexdsl.display.wording import on_their_way, plain_values
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.run_record import begin_run
 from cortexdsl.records.tallies import Tallies, read_tally, total_of
 from cortexdsl_train.fit.examples import write_progress
 from tests.display.made import EXPECTED, said, write
@@ -215,6 +217,31 @@ def test_a_training_that_says_nothing_for_ten_minutes_is_silent_and_half_a_file_
     assert trainings(layout) == []
 
 
+def test_the_round_of_files_that_was_written_last_is_shown_with_what_its_engine_has_written(tmp_path: Path) -> None:
+    """Round 5 is of an earlier run. Of round 1 three requests have replies, one line has none, and one is torn."""
+    layout = Layout(tmp_path.as_posix())
+    expected = replace(EXPECTED, root=layout.root)
+    watched = WatchedRun(expected, since=1000.0, clock=lambda: 2000.0)
+    assert watched.look().round is None
+    begin_run(layout, [layout.replies(number, "tiny", 1) for number in range(1, 8)], "digest")
+    for number, part, written in ((5, 1, 100), (1, 1, 200), (1, 2, 201)):
+        path = Path(layout.requests(number, "tiny", part))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}\n" * 4, encoding="utf-8")
+        os.utime(path, (written, written))
+    replies = '{"custom_id":"a","response":{}}\n'
+    Path(layout.replies(1, "tiny", 1)).write_text(f'{replies}{{"custom_id":"b","response":null}}\n', encoding="utf-8")
+    new = Path(layout.rounds, "1", ".tiny-2.replies.jsonl.new")
+    new.write_text(f"{replies}{replies[:9]}", encoding="utf-8")
+    first = watched.look(is_last=True)
+    assert on_their_way(first) == ["round 1 of at most 7: 2 of 8 requests answered"]
+    new.write_text(replies * 2, encoding="utf-8")
+    assert plain_values(watched.look(is_last=True))["round"] == {"number": 1, "rounds": 7, "requests": 8, "replies": 3}
+    console = Console(file=StringIO(), width=200)
+    Display([watched], console).step("1 of 2 steps done")
+    assert "  round 1 of at most 7: 3 of 8 requests answered\n" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_batches_on_their_way_are_shown_the_oldest_first(tmp_path: Path) -> None:
     """Two of a running job and two that a stopped job left; the fourth is counted."""
 
@@ -226,7 +253,7 @@ def test_batches_on_their_way_are_shown_the_oldest_first(tmp_path: Path) -> None
         said(waves=[wave("batch_2", 900.0), wave("batch_1", 800.0)]),
         said(shard="r1-s02", state="stopped", waves=[wave("batch_4", 1000.0), wave("batch_3", 950.0)]),
     )
-    lines = waves_on_their_way(shown)
+    lines = on_their_way(shown)
     assert lines[0].startswith("batch of gpt: 300 of 1,200 calls, in progress, ")
     assert [line.rpartition("(")[2] for line in lines[:3]] == ["batch_1)", "batch_2)", "batch_3)"]
     assert lines[3:] == ["and 1 more batch with 1,200 calls"]

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.jobs import stub_engine
 from tests.workflow.bench import OWN_STUB, REMOTE, REMOTE_SCORES, REPOSITORY, Bench, serving
 from tests.workflow.slurm import cluster, why_not
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(900)]
+FILES = """\
+seed: 5
+dataset: {name: arithmetic, size: 4}
+models: {small: {model: openai/small, engine: stub}}
+agents: [{name: a, model: small}, {name: b, model: small}]
+methods:
+  vote: {protocol: voting}
+  full: {protocol: multi-llm, rounds: 1}
+"""
 HERE = (
     "--profile", str(REPOSITORY / "profiles" / "slurm"), "--default-resources", "slurm_account=none",
     "slurm_partition=main", "runtime=10", "mem_mb=100",
@@ -62,3 +74,24 @@ def test_limits_hold_over_jobs_and_one_that_slurm_kills_goes_on_where_its_log_en
         assert server.stats()["repeated_bodies"] <= 2
     assert len(fresh.debates("remote")) == 12
     assert "12/12 debates" in fresh.cortexdsl("status", "remote").text
+
+
+@pytest.mark.parametrize("where", ["shared", "storage"])
+def test_rounds_of_files_on_slurm_need_no_server(fresh: Bench, slurm: object, tmp_path: Path, where: str) -> None:
+    """Up to the report; also with nothing shared but a folder that stands for an object store."""
+    command = f"{sys.executable} {stub_engine.__file__} {tmp_path / 'orders'} -i {{requests}} -o {{replies}}"
+    (tmp_path / "orders").touch()
+    fresh.write("specs/small.yaml", f"{FILES}engines:\n  stub: {{command: {json.dumps(command)}}}\n")
+    fresh.permit("specs/small.yaml")
+    storage = (
+        "--default-storage-provider", "fs", "--default-storage-prefix", str(tmp_path / "bucket"),
+        "--shared-fs-usage", "none",
+    )  # fmt: skip
+    fresh.environment["PATH"] = f"{Path(sys.executable).parent}:{fresh.environment['PATH']}"
+    often = "--seconds-between-status-checks", "1"
+    run = fresh.snakemake(*HERE, *often, *(storage if where == "storage" else ()), timeout=800)
+    assert run.status == 0, run.text + run.log
+    root = fresh.folder if where == "shared" else tmp_path / "bucket"
+    assert (root / "results/small/report.html").is_file()
+    asked = (tmp_path / "orders.asked").read_text(encoding="utf-8").split()
+    assert len(asked) == len(set(asked)) == 16
