@@ -10,6 +10,7 @@ from shlex import quote
 from types import SimpleNamespace
 
 from snakemake.io import IOFile
+from snakemake.settings.types import SharedFSUsage
 
 from cortexdsl.display.launch import end_on_signals
 from cortexdsl.errors import CortexError, InputError, nearest
@@ -103,6 +104,9 @@ IS_WARM = (
     and not DEPLOYED
     and str(config.get("worker", True)).lower() != "false"
 )
+
+# Without a file system that all machines share, what reads or writes the ledger runs where Snakemake runs.
+IS_APART = SharedFSUsage.INPUT_OUTPUT not in workflow.storage_settings.shared_fs_usage
 
 
 # The name of an experiment may have a folder (examples/groups), but not one that is a stage of another experiment.

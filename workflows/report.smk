@@ -51,6 +51,7 @@ rule report:
         ),
     log:
         "results/{experiment}/logs/report.log",
+    localrule: IS_APART
     conda:
         "../environment.yml"
     threads: 2

@@ -23,6 +23,7 @@ for files in [
         wildcard_constraints:
             experiment=files.only,
             round=r"[1-9]\d*",
+        localrule: IS_APART
         conda:
             "../environment.yml"
         threads: 1
@@ -83,6 +84,7 @@ for files in [
             "results/{experiment}/logs/rounds/last.log",
         wildcard_constraints:
             experiment=files.only,
+        localrule: IS_APART
         conda:
             "../environment.yml"
         threads: 1

@@ -30,6 +30,7 @@ rule verdict:
         hypotheses=Layout("results/{experiment}").hypotheses,
     log:
         "results/{experiment}/logs/verdict.log",
+    localrule: IS_APART
     conda:
         "../environment.yml"
     threads: 1

@@ -52,7 +52,9 @@ class Storage:
         with suppress(FileExistsError):
             link.symlink_to(copies)
         if link.resolve() != copies.resolve():
-            raise InputError("results: this folder has results outside the storage\n    run in an empty folder")
+            raise InputError(
+                f"results: this folder has results that are not in {self.prefix}\n    run in an empty folder"
+            )
 
     def fetch(self, layout: Layout) -> None:
         """Fetch what belongs to the run as a whole, and for a first run in this folder the plan of the last one."""

@@ -77,8 +77,12 @@ def test_limits_hold_over_jobs_and_one_that_slurm_kills_goes_on_where_its_log_en
 
 
 @pytest.mark.parametrize("where", ["shared", "storage"])
-def test_rounds_of_files_on_slurm_need_no_server(fresh: Bench, slurm: object, tmp_path: Path, where: str) -> None:
+def test_rounds_of_files_on_slurm_need_no_server(
+    fresh: Bench, slurm: object, tmp_path: Path, where: str, request: pytest.FixtureRequest
+) -> None:
     """Up to the report; also with nothing shared but a folder that stands for an object store."""
+    if not request.config.getoption("--thorough"):
+        pytest.skip("22 jobs wait for Slurm, five minutes: --thorough")
     command = f"{sys.executable} {stub_engine.__file__} {tmp_path / 'orders'} -i {{requests}} -o {{replies}}"
     (tmp_path / "orders").touch()
     fresh.write("specs/small.yaml", f"{FILES}engines:\n  stub: {{command: {json.dumps(command)}}}\n")

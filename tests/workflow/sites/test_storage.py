@@ -139,4 +139,4 @@ def test_results_outside_the_storage_are_not_covered(tmp_path: Path) -> None:
     bench = folder(tmp_path / "here", tmp_path / "orders")
     bench.write("results/small/plan.json", "{}")
     run = bench.snakemake("--default-storage-provider", "fs", "--default-storage-prefix", str(tmp_path / "mounted"))
-    assert (run.status, "this folder has results outside the storage" in run.text) == (2, True)
+    assert (run.status, "this folder has results that are not in" in run.text) == (2, True)
