@@ -16,7 +16,6 @@ rule report:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
         bounds=Layout("results/{experiment}").bounds,
-        fronts=Layout("results/{experiment}").fronts,
         hypotheses=Layout("results/{experiment}").hypotheses,
         agreement=lambda wildcards: (
             Layout(f"results/{wildcards.experiment}").agreement

@@ -6,7 +6,6 @@ PRODUCTS.append(
         plan.layout.metrics,
         plan.layout.comparisons,
         plan.layout.bounds,
-        plan.layout.fronts,
         plan.layout.hypotheses,
     ]
 )
@@ -26,7 +25,6 @@ rule verdict:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
         bounds=Layout("results/{experiment}").bounds,
-        fronts=Layout("results/{experiment}").fronts,
         hypotheses=Layout("results/{experiment}").hypotheses,
     log:
         "results/{experiment}/logs/verdict.log",
