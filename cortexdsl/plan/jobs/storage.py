@@ -1,8 +1,8 @@
 """Results in the storage of a plugin of Snakemake, such as a bucket (docs/files.md).
 
-Snakemake copies what rules name, and removes the copies at the end of a run. `results` is a link to the copies, so that
-jobs find them by the same names. What belongs to a run as a whole, such as its ledger, is no rule's: the main process
-fetches it before the first job and stores it after the last one.
+Snakemake copies the files that rules name, and removes the copies at the end of a run. `results` is a link to the
+copies, so that jobs find them by the same names. The main process fetches the files of the run as a whole, such as its
+ledger, before the first job, and stores them after the last one.
 """
 
 from __future__ import annotations
