@@ -28,6 +28,11 @@ rule report:
             if plan_of(wildcards.experiment).whatifs
             else []
         ),
+        labels=lambda wildcards: (
+            Layout(f"results/{wildcards.experiment}").table("labels")
+            if plan_of(wildcards.experiment).labelling
+            else []
+        ),
         kept=lambda wildcards: kept_tables(plan_of(wildcards.experiment)),
     output:
         page=Layout("results/{experiment}").report,

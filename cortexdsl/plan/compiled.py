@@ -49,11 +49,11 @@ _CODEC = Codec(
 
 
 def write_compiled(plan: Plan) -> None:
-    """Write the compiled plan of an experiment, atomically; one that trains models or fits functions has none.
+    """Write the compiled plan of an experiment, atomically; one that trains models has none.
 
-    Its questions to learn from are those that the experiment does not ask, so only the compiler can choose them.
+    The package that trains reads the spec itself.
     """
-    if plan.trainings or plan.learned:
+    if plan.trainings:
         Path(plan.layout.compiled).unlink(missing_ok=True)
         return
     record = {"schema_version": SCHEMA_VERSION, **_CODEC.write(plan)}

@@ -238,5 +238,5 @@ def answer_files(plan: Plan) -> list[str]:
 
 def _data_files(plan: Plan, dataset: str) -> list[str]:
     fitted = next((each for each in plan.learned if each.label == dataset), None)
-    path = plan.datasets[dataset].path if fitted is None else fitted.path
+    path = plan.datasets[dataset].path if fitted is None else fitted.dataset.path
     return [path] if path else []

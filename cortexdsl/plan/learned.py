@@ -109,7 +109,11 @@ def resolve_learned(
         for called, part in zip(names, parts, strict=True):
             own = digest("learned", FIT_VERSION, *means, of_cell, part.task.digest)
             words = called, name, text.predicts, text.by, text.from_
-            made.append(Learned(*words, arm.name, part.label, part.task, part.shards, part.left_out, own, dataset.path))
+            ids = dict.fromkeys(question.id.removesuffix(SWAPPED) for question in part.task.questions)
+            chosen_ids = replace(dataset, size=None, stratify=None, ids=tuple(ids))
+            fitted = Learned(*words, arm.name, part.label, chosen_ids, part.shards, part.left_out, own)
+            vars(fitted)["task"] = part.task  # which it would else load again
+            made.append(fitted)
     return ResolvedLearned(tuple(made), tuple(problems), tuple(lost))
 
 

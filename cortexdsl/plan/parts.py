@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from cortexdsl.core import Ablation, Label, Model
+from cortexdsl.core import Ablation, Dataset, Label, Model
 from cortexdsl.plan.shards import Shard
+from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
 
 JUDGED = "judged"
@@ -161,7 +163,7 @@ def digest_of(permissions: Sequence[Permission]) -> str:
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Learned:
     """A fitted function of a spec.
 
@@ -176,15 +178,13 @@ class Learned:
         The cell whose debates it is fitted on.
     label : str
         The name of its questions among the datasets of debates; functions with equal questions share it.
-    task : Task
-        Its questions.
+    dataset : Dataset
+        Its questions, by their ids.
     shards : tuple of Shard
     left_out : int
         Questions of its dataset that only resemble one that the experiment asks.
     digest : str
         Of everything that the fit depends on.
-    path : str or None
-        The file or folder of its questions.
     """
 
     name: str
@@ -194,8 +194,12 @@ class Learned:
     features: tuple[str, ...]
     cell: str
     label: str
-    task: Task
+    dataset: Dataset
     shards: tuple[Shard, ...]
     left_out: int
     digest: str
-    path: str | None = None
+
+    @cached_property
+    def task(self) -> Task:
+        """Its questions; a job loads them again, because its plan has their ids alone."""
+        return load(self.dataset)

@@ -39,6 +39,7 @@ from cortexdsl.report.tables.debates import (
 )
 from cortexdsl.report.tables.files import save_table
 from cortexdsl.report.tables.fits import fit_table
+from cortexdsl.report.tables.labels import label_table
 from cortexdsl.report.tables.results import (
     claim_table,
     family_tables,
@@ -128,7 +129,7 @@ def _tables(folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases:
     maybe = (
         agreement_table(folder), grid_table(data, levels), published_table(data), persuasion_table(folder, data),
         calibration_table(folder, data), learning_table(phases), match_table(data),
-        fit_table(data.plan),
+        fit_table(data.plan), label_table(folder),
     )  # fmt: skip
     name, cells = data.experiment, frozenset(data.cells)
     tables = [link_numbers(table, name, cells) for table in (*some, *maybe) if table is not None]

@@ -16,15 +16,17 @@ from cortexdsl.cli.main import main
 from cortexdsl.engine.methods import all_expressions
 from cortexdsl.engine.opening import opening_answers, opening_values
 from cortexdsl.expressions.evaluation import evaluate, parse
-from cortexdsl.jobs.fit import fit_table
+from cortexdsl.jobs.fit import fit_function, fit_table
 from cortexdsl.language.grammar.learned import feature_names
 from cortexdsl.metrics.scores import read_rows
+from cortexdsl.plan.compiled import read_compiled, write_compiled
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.persistence.fits import read_fit, with_fits
 from cortexdsl.records import Record, read_debates
 from cortexdsl.stats.tables.score_table import read_table
 from tests.jobs.experiment import call, run_jobs, write_spec
+from tests.jobs.test_without_language import language_functions
 
 NAME = "fits"
 SPEC = """\
@@ -329,3 +331,17 @@ def test_a_policy_of_edges_is_a_weight_and_nothing_else(tmp_path: Path, monkeypa
         off = ~np.eye(3, dtype=bool)
         assert graph.weight is not None
         assert graph.weight[off] == pytest.approx(weight[off], abs=1e-9)
+
+
+# ---------------------------------------------------------------- compiled plans
+def test_a_compiled_plan_has_the_questions_of_a_fit_by_their_ids(plan: Plan) -> None:
+    """So a job of the run loads them without the spec; they are those that the compiler chose."""
+    write_compiled(plan)
+    loaded = read_compiled(plan.layout)
+    for fitted in plan.learned:
+        again = loaded.fitted(fitted.name)
+        assert again.task.questions_digest == fitted.task.questions_digest
+        assert again.task.digest == fitted.task.digest
+    with language_functions() as called:
+        fit_function(read_compiled(plan.layout), "trust")
+    assert called == set()

@@ -17,6 +17,7 @@ from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.plan.job_files import debate_inputs, fit_inputs
 from cortexdsl.plan.learned import in_parts
 from cortexdsl.plan.persistence.declaration import changes, declaration_of
+from cortexdsl.tasks.load import load
 from cortexdsl.tasks.pairs import other_order
 
 FIT = "{predicts: right, from: [confidence, support], method: debate, questions: {size: 12}}"
@@ -71,6 +72,7 @@ def test_the_questions_to_fit_on_are_others_and_the_experiment_keeps_its_own() -
     fitted = plan.fitted("trust")
     asked = {question.text for question in plan.task("arithmetic").questions}
     assert len(fitted.task.questions) == 12
+    assert load(fitted.dataset).digest == fitted.task.digest  # as a job loads them
     assert asked.isdisjoint(question.text for question in fitted.task.questions)
     assert plan.question_ids() == plain.question_ids()
     assert plan.jobs == plain.jobs  # the debates to fit on are no cell's

@@ -1,0 +1,59 @@
+"""The table of labels: how many turns of each cell have which, and how many labels of the judge could not be read."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cortexdsl.metrics.labels import read_labels
+from cortexdsl.plan.layout import Layout
+from cortexdsl.report.tables.table import Table, count, tabulate, text
+
+LABELS = "labels"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledCell:
+    """How many turns of a cell have each value of a label; None is unreadable."""
+
+    cell: str
+    label: str
+    values: Mapping[str | None, int]
+
+    @property
+    def turns(self) -> int:
+        """The turns that the label is about."""
+        return sum(self.values.values())
+
+    @property
+    def unread(self) -> int:
+        """The labels that could not be read."""
+        return self.values.get(None, 0)
+
+    @property
+    def given(self) -> str:
+        """The values, with the most frequent one first."""
+        ordered = sorted((-number, value) for value, number in self.values.items() if value is not None)
+        return ", ".join(f"{value} {-number:,}" for number, value in ordered)
+
+
+def label_table(folder: Path) -> Table | None:
+    """Return the table of an experiment's labels; None if it has none."""
+    path = Path(Layout(folder.as_posix()).table("labels"))
+    counts: dict[tuple[str, str], Counter[str | None]] = defaultdict(Counter)
+    for row in read_labels(path) if path.is_file() else ():
+        counts[row.cell, row.label][row.value] += 1
+    if not counts:
+        return None
+    rows = [LabelledCell(cell, label, values) for (cell, label), values in counts.items()]
+    fields = [
+        text("Cell", "cell"),
+        text("Label", "label"),
+        count("Turns", "turns"),
+        text("Values", "given"),
+        count("Unreadable", "unread"),
+    ]
+    note = "Unreadable: the judge's reply has no label of the set. Such turns are left out of metrics of labels."
+    return tabulate(LABELS, "Labels of turns.", fields, rows, note)
