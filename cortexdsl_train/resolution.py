@@ -23,7 +23,7 @@ from cortexdsl.language.spec import Spec, changed_dataset, dataset_of
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tools_of
 from cortexdsl.plan.shards import cut, read_previous_shards, shard_size
-from cortexdsl.plan.training import Phase, ResolvedTrainings, Training, TrainingQuestions
+from cortexdsl.plan.training import Phase, ResolvedLearning, Training, TrainingQuestions
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.overlap import KnownQuestions
 from cortexdsl.tasks.registry import entry_named
@@ -83,7 +83,7 @@ GUIDED_BY = frozenset({"prompt", "target"})
 
 def resolve(
     spec: Spec, arms: Sequence[ResolvedCell], tasks: Mapping[str, Task], templates: Templates, layout: Layout
-) -> ResolvedTrainings:
+) -> ResolvedLearning:
     """Resolve the trainings of a spec; parameters as in `cortexdsl.plan.training.resolve_trainings`."""
     named = {arm.name: arm for arm in arms}
     problems: list[Problem] = []
@@ -227,7 +227,7 @@ def _with_models(
     trainings: tuple[Training, ...],
     problems: tuple[Problem, ...],
     lost: tuple[Problem, ...],
-) -> ResolvedTrainings:
+) -> ResolvedLearning:
     def made(model: Model) -> Model:
         if (parts := trained_parts(model.model)) is None:
             return model
@@ -252,4 +252,4 @@ def _with_models(
             teams=MappingProxyType({name: tuple(map(agent, team)) for name, team in spec.teams.items()}),
         )
         arms = [replace(arm, agents=tuple(map(agent, arm.agents)), debate=method(arm.debate)) for arm in arms]
-    return ResolvedTrainings(spec, tuple(arms), trainings, problems, lost)
+    return ResolvedLearning(spec, tuple(arms), trainings, problems=problems, lost=lost)

@@ -9,7 +9,7 @@ from cortexdsl.engine.trajectories import BranchKind, Guide
 from cortexdsl.language.methods.resolved_cells import ResolvedCell
 from cortexdsl.language.spec import Spec
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.training import PlanWithTrainings, ResolvedTrainings, Trainer
+from cortexdsl.plan.training import PlanWithTrainings, ResolvedLearning, Trainer
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
 
@@ -19,7 +19,7 @@ class DebateTrainer:
 
     def resolve(
         self, spec: Spec, arms: Sequence[ResolvedCell], tasks: Mapping[str, Task], templates: Templates, layout: Layout
-    ) -> ResolvedTrainings:
+    ) -> ResolvedLearning:
         """Resolve the entries of `train`."""
         from cortexdsl_train.resolution import resolve
 

@@ -148,11 +148,9 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
     tasks, data_problems = _tasks(spec)
     layout = Layout(f"results/{experiment or experiment_name(path)}")
     trained = resolve_trainings(spec, resolved, tasks, templates, layout)
-    problems, data_problems = list(trained.problems), [*data_problems, *trained.lost]
-    spec = trained.spec
-    fitted = resolve_learned(spec, trained.arms, tasks, templates, layout)
-    problems, data_problems = [*problems, *fitted.problems], [*data_problems, *fitted.lost]
-    cells, more = _merge_cells(spec, trained.arms, templates, fit_digests(fitted.learned))
+    learning = resolve_learned(trained, tasks, templates, layout)
+    spec, problems, data_problems = learning.spec, [*learning.problems], [*data_problems, *learning.lost]
+    cells, more = _merge_cells(spec, learning.arms, templates, fit_digests(learning.learned))
     problems += more
     problems += unanswerable_claims(spec, cells)
     families, more = resolve_families(spec, cells)
@@ -204,14 +202,14 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
         reply_tokens=spec.text.expected.reply_tokens if spec.text.expected else 200,
         stopping=stopping,
         whatifs=whatifs,
-        trainings=trained.trainings,
-        learned=fitted.learned,
+        trainings=learning.trainings,
+        learned=learning.learned,
         permissions=permissions_of(
             spec,
             [
                 *tasks.values(),
-                *(training.task for training in trained.trainings),
-                *(each.task for each in fitted.learned),
+                *(training.task for training in learning.trainings),
+                *(each.task for each in learning.learned),
             ],
             dict.fromkeys(cell.debate.similarity for cell in cells),
             templates,

@@ -22,6 +22,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.digests import cell_digest, digest
 from cortexdsl.plan.parts import Learned
 from cortexdsl.plan.shards import Shard, cut, read_previous_shards, shard_size
+from cortexdsl.plan.training import ResolvedLearning
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.overlap import SAME_TEXT, Overlap, OverlapFinder
 from cortexdsl.tasks.pairs import SWAPPED
@@ -41,15 +42,6 @@ _DRAWS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedLearned:
-    """The fitted functions of a spec, and what is wrong with them; `lost` are questions that cannot be had."""
-
-    learned: tuple[Learned, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    lost: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _Chosen:
     """Questions that functions are fitted on, and how many of their dataset were left out."""
 
@@ -60,19 +52,10 @@ class _Chosen:
 
 
 def resolve_learned(
-    spec: Spec, arms: Sequence[ResolvedCell], tasks: Mapping[str, Task], templates: Templates, layout: Layout
-) -> ResolvedLearned:
-    """Resolve the entries of `learned`.
-
-    Parameters
-    ----------
-    spec : Spec
-    arms : sequence of ResolvedCell
-    tasks : mapping of dataset label to Task
-        The datasets of the experiment that could be loaded.
-    templates : Templates
-    layout : Layout
-    """
+    resolved: ResolvedLearning, tasks: Mapping[str, Task], templates: Templates, layout: Layout
+) -> ResolvedLearning:
+    """Resolve the entries of `learned` of a spec whose trainings are resolved; parameters as `resolve_trainings`."""
+    spec, arms = resolved.spec, resolved.arms
     made: list[Learned] = []
     problems: list[Problem] = []
     lost: list[Problem] = []
@@ -114,7 +97,12 @@ def resolve_learned(
             fitted = Learned(*words, arm.name, part.label, chosen_ids, part.shards, part.left_out, own)
             vars(fitted)["task"] = part.task  # which it would else load again
             made.append(fitted)
-    return ResolvedLearned(tuple(made), tuple(problems), tuple(lost))
+    return replace(
+        resolved,
+        learned=tuple(made),
+        problems=(*resolved.problems, *problems),
+        lost=(*resolved.lost, *lost),
+    )
 
 
 def _dataset(spec: Spec, name: str, text: LearnedText, tasks: Mapping[str, Task]) -> Dataset:

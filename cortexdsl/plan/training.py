@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cortexdsl.language.methods.resolved_cells import ResolvedCell
     from cortexdsl.language.nodes import Mark
     from cortexdsl.language.spec import Spec
+    from cortexdsl.plan.parts import Learned
     from cortexdsl.templates.templates import Templates
 
 PACKAGE = "cortexdsl_train"
@@ -181,17 +182,18 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedTrainings:
-    """The trainings of a spec, the spec and its arms with the models that come out of them, and what is wrong.
+class ResolvedLearning:
+    """What a spec learns from questions that it does not ask, its arms with the trained models, and what is wrong.
 
     `lost` are questions that are not on this machine, in a spec whose text is right.
     """
 
     spec: Spec
     arms: tuple[ResolvedCell, ...]
-    trainings: tuple[Training, ...]
-    problems: tuple[Problem, ...]
-    lost: tuple[Problem, ...]
+    trainings: tuple[Training, ...] = ()
+    learned: tuple[Learned, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    lost: tuple[Problem, ...] = ()
 
 
 def slug_of(training: str, phase: str) -> str:
@@ -241,7 +243,7 @@ class Trainer(Protocol):
 
     def resolve(
         self, spec: Spec, arms: Sequence[ResolvedCell], tasks: Mapping[str, Task], templates: Templates, layout: Layout
-    ) -> ResolvedTrainings:
+    ) -> ResolvedLearning:
         """Resolve the entries of `train`; parameters as in `resolve_trainings`."""
         ...
 
@@ -293,7 +295,7 @@ def trainer() -> Trainer:
 
 def resolve_trainings(
     spec: Spec, arms: Sequence[ResolvedCell], tasks: Mapping[str, Task], templates: Templates, layout: Layout
-) -> ResolvedTrainings:
+) -> ResolvedLearning:
     """Resolve the entries of `train` of a spec.
 
     Parameters
@@ -306,7 +308,7 @@ def resolve_trainings(
     layout : Layout
     """
     if not spec.text.train:
-        return ResolvedTrainings(spec, tuple(arms), (), (), ())
+        return ResolvedLearning(spec, tuple(arms))
     return trainer().resolve(spec, arms, tasks, templates, layout)
 
 
