@@ -14,7 +14,7 @@ from cortexdsl.core import Image, Question, canonical_value
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.instructions import written_instructions
 from cortexdsl.tasks.grading.tolerance import WITHIN
-from cortexdsl.tasks.pairs import content_of, has_equal_replies, texts_of_pair, with_labels, with_ties
+from cortexdsl.tasks.pairs import content_of, has_equal_replies, texts_of_pair, with_clusters, with_labels, with_ties
 from cortexdsl.tasks.reading.code import (
     ProgramFrame,
     checked_tests,
@@ -141,7 +141,7 @@ def read_items(
     if lacks is not None and not items:
         raise lacks
     return Items(
-        tuple(with_ties(items) if entry.kind == "pair" else items),
+        tuple(with_clusters(with_ties(items)) if entry.kind == "pair" else items),
         count,
         tuple(unanswered),
         tuple(repeated),

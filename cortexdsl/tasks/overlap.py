@@ -23,7 +23,10 @@ _NUMBERS = re.compile(r"\d[\d.,]*|[+*/^=<>%]|(?<=[\d)])\s*-\s*(?=[\d(])")
 
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 """Characters without a glyph, such as the soft hyphens of PDF files."""
-_SIGNS = str.maketrans("−–×÷", "--*/")
+_SIGNS = str.maketrans("−–×÷авекмнорстухіјѕαικνορτυχ", "--*/abekmhopctyxijsaikvoptux")
+"""Signs and small letters of other scripts that look like another one."""
+_FEWEST = 8
+"""Words of a question that may be found within a longer text, such as one with instructions before it."""
 _FOREIGN_DIGIT = re.compile(r"[^\D0-9]")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
 _WHOLE = re.compile(r"(?<![\d.,])(\d+)\.0+(?!\.?\d)")
@@ -83,9 +86,9 @@ class OverlapFinder:
         if question.context.strip() and (known := self._passages.get(_plain(question.context))):
             return Overlap(question, known, "the same passage")
         words, numbers = _word_set(question), _numbers(question)
-        near = {number for word in self._rarest(words) for number in self._with_word.get((numbers, word), ())}
+        near = {number for word in words for number in self._with_word.get((numbers, word), ())}
         for number in sorted(near):
-            if _jaccard(words, self._sets[number]) >= NEAR:
+            if _jaccard(words, self._sets[number]) >= NEAR or _is_within(self.questions[number], question):
                 return Overlap(question, self.questions[number], "nearly the same text")
         return None
 
@@ -97,6 +100,11 @@ class OverlapFinder:
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one or other else 0.0
+
+
+def _is_within(known: Question, question: Question) -> bool:
+    words = _plain(_shown(known))
+    return words.count(" ") >= _FEWEST - 1 and f" {words} " in f" {_plain(_shown(question))} "
 
 
 def _shown(question: Question) -> str:

@@ -6,7 +6,9 @@ a judge that prefers a position contradicts itself, and intervals count a pair o
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -108,6 +110,21 @@ def with_ties(items: Sequence[Item]) -> list[Item]:
     return [
         replace(item, question=replace(item.question, options=(*item.question.options, (TIE, EQUAL)))) for item in items
     ]
+
+
+def with_clusters(items: Sequence[Item]) -> list[Item]:
+    """Put pairs with the same request into one cluster, unless the dataset names clusters."""
+    requests = Counter(item.question.text for item in items)
+    return [
+        replace(item, question=replace(item.question, cluster=_digest(item.question.text)))
+        if item.question.cluster is None and requests[item.question.text] > 1
+        else item
+        for item in items
+    ]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def in_both_orders(items: Sequence[Item]) -> Iterator[Item]:

@@ -79,6 +79,7 @@ def test_generated_questions_of_two_seeds_do_not_resemble_each_other() -> None:
         ("What is 20 \u00d7 5?", "What is 20 * 5?"),
         ("What is 20 \u00f7 5?", "What is 20 / 5?"),
         ("What is \u0662\u0660 + 5?", "What is 20 + 5?"),
+        (APPLES.replace("a", "\u0430").replace("o", "\u03bf").replace("H", "\u041d"), APPLES),  # Cyrillic and Greek
     ],
 )
 def test_other_spellings_of_the_same_signs(text: str, known: str) -> None:
@@ -97,3 +98,11 @@ def test_the_words_around_a_pair_are_not_words_in_common() -> None:
     oak = pair("Name an oak.", "oak it is", "I cannot")
     assert reason(pair("Name an elm.", "elm it is", "I cannot"), oak) is None
     assert reason(pair("Name an oak.", "I cannot", "oak it is"), oak) == "the same text"
+
+
+def test_instructions_around_a_question_hide_nothing() -> None:
+    asked = "You are an expert in the field of arithmetic. Think step by step, then answer this question."
+    for text in (f"{asked} {APPLES}", f"{APPLES} {asked}"):
+        assert reason(Question("q", text)) == "nearly the same text"
+    assert reason(Question("q", f"{asked} {APPLES.replace('3', '4')}")) is None
+    assert reason(Question("q", f"{asked} Is it red?"), Question("k", "Is it red?")) is None  # too short to be sure

@@ -115,6 +115,12 @@ def test_each_pair_is_asked_in_both_orders_and_is_one_cluster(tmp_path: Path) ->
     ]
 
 
+def test_pairs_with_one_request_are_one_cluster(tmp_path: Path) -> None:
+    rows = [row(id=str(k), ask=text, one=f"one {k}", two=f"two {k}") for k, text in enumerate("aab")]
+    clusters = {question.id: question.cluster for question in own(tmp_path / "own.jsonl", rows).questions}
+    assert clusters["0"] == clusters["1"] == clusters["1-swapped"] != clusters["2"] == "2"
+
+
 def test_a_cell_may_hold_several_labels_and_a_tie_is_offered_if_the_set_has_one(tmp_path: Path) -> None:
     without = own(tmp_path / "own.jsonl", [row()])
     assert len(without.questions[0].options) == 2
