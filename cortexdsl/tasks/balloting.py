@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from cortexdsl.core import Agent, Call, Model, Question
 from cortexdsl.engine.seeds import call_seed
 from cortexdsl.errors import RecordError
 from cortexdsl.tasks.judging import Rendering
+from cortexdsl.tasks.line_files import read_lines
 from cortexdsl.tasks.pairs import EQUAL
 from cortexdsl.tasks.reading.pair import ASK, OTHER, SIDES, TIE, PairKind
 from cortexdsl.tasks.reading.reader import AnswerReader
@@ -130,24 +132,15 @@ def read_ballots(path: Path) -> list[Ballot]:
     RecordError
         The file is missing, of another version, or a line cannot be read.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordError(f"{path}: the ballots cannot be read ({error})\n    {_REMEDY}") from None
-    ballots = []
-    for number, line in enumerate(filter(None, lines), 1):
-        try:
-            row = json.loads(line)
-            verdicts, calls = row["verdicts"], row["calls"]
-            if row["schema_version"] != SCHEMA_VERSION:
-                raise ValueError(f"schema_version is {row['schema_version']!r}, not {SCHEMA_VERSION}")
-            if len(verdicts) != 2 or len(calls) != 2 or any(one not in _VERDICTS for one in verdicts):
-                raise ValueError(f"verdicts are {verdicts!r}")
-            question, first, second = (str(row[name]) for name in ("question_id", "first", "second"))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise RecordError(f"{path}:{number}: not a line of ballots ({error})\n    {_REMEDY}") from None
-        ballots.append(Ballot(question, first, second, (verdicts[0], verdicts[1]), (str(calls[0]), str(calls[1]))))
-    return ballots
+    return read_lines(path, "ballots", SCHEMA_VERSION, _REMEDY, _ballot)
+
+
+def _ballot(row: Mapping[str, Any]) -> Ballot:
+    verdicts, calls = row["verdicts"], row["calls"]
+    if len(verdicts) != 2 or len(calls) != 2 or any(one not in _VERDICTS for one in verdicts):
+        raise ValueError(f"verdicts are {verdicts!r}")
+    question, first, second = (str(row[name]) for name in ("question_id", "first", "second"))
+    return Ballot(question, first, second, (verdicts[0], verdicts[1]), (str(calls[0]), str(calls[1])))
 
 
 def unread_ballots(path: Path) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from cortexdsl.core import Agent, Call, Message, Model, Question
 from cortexdsl.engine.seeds import call_seed
 from cortexdsl.errors import RecordError
 from cortexdsl.tasks.grading.metrics import grade_all
+from cortexdsl.tasks.line_files import read_lines
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.reading.text import clean, without_forms
 from cortexdsl.tasks.task import Task
@@ -158,7 +159,8 @@ class Judgements:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.by_answer: Mapping[Answered, bool | None] = MappingProxyType(_read(path))
+        judged = {(each.question_id, each.answer): each.is_right for each in _read(path)}
+        self.by_answer: Mapping[Answered, bool | None] = MappingProxyType(judged)
 
     def __call__(self, question_id: str, answer: str | None) -> float:
         """Return the grade of an answer."""
@@ -194,30 +196,17 @@ def unread_calls(path: Path) -> tuple[str, ...]:
     RecordError
         As for `Judgements`.
     """
-    return tuple(row["call"] for row in _rows(path) if row["judgement"] is None)
+    return tuple(each.call for each in _read(path) if each.is_right is None)
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the checked lines of a file of judgements."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordError(f"{path}: the judgements cannot be read ({error})\n    {_REMEDY}") from None
-    for number, line in enumerate(filter(None, lines), 1):
-        try:
-            row = json.loads(line)
-            if row["schema_version"] != SCHEMA_VERSION:
-                raise ValueError(f"schema_version is {row['schema_version']!r}, not {SCHEMA_VERSION}")
-            if row["judgement"] not in _MEANT:
-                raise ValueError(f"judgement is {row['judgement']!r}")
-            found = {name: str(row[name]) for name in ("question_id", "answer", "call")}
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise RecordError(f"{path}:{number}: not a line of judgements ({error})\n    {_REMEDY}") from None
-        yield found | {"judgement": row["judgement"]}
+def _read(path: Path) -> list[Judgement]:
+    return read_lines(path, "judgements", SCHEMA_VERSION, _REMEDY, _judgement)
 
 
-def _read(path: Path) -> dict[Answered, bool | None]:
-    return {(row["question_id"], row["answer"]): _MEANT[row["judgement"]] for row in _rows(path)}
+def _judgement(row: Mapping[str, Any]) -> Judgement:
+    if row["judgement"] not in _MEANT:
+        raise ValueError(f"judgement is {row['judgement']!r}")
+    return Judgement(str(row["question_id"]), str(row["answer"]), _MEANT[row["judgement"]], str(row["call"]))
 
 
 RULES: Mapping[str, tuple[str, str]] = {

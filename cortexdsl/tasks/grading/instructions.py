@@ -93,56 +93,41 @@ def _are_two(text: str) -> bool:
 INSTRUCTIONS: Mapping[str, Callable[..., bool]] = {
     "keywords:existence": lambda text, keywords: all(_has(word, text) for word in keywords),
     "keywords:frequency": lambda text, keyword, frequency, relation: _is(
-        len(re.findall(keyword.strip(), text, re.IGNORECASE)), relation, frequency
-    ),
+        len(re.findall(keyword.strip(), text, re.IGNORECASE)), relation, frequency),
     "keywords:forbidden_words": lambda text, forbidden_words: not any(
-        _has(rf"\b{word}\b", text) for word in forbidden_words
-    ),
+        _has(rf"\b{word}\b", text) for word in forbidden_words),
     "keywords:letter_frequency": lambda text, letter, let_frequency, let_relation: _is(
-        text.lower().count(letter.lower()), let_relation, let_frequency
-    ),
+        text.lower().count(letter.lower()), let_relation, let_frequency),
     "language:response_language": lambda text, language: _is_in(language, text),
     "length_constraints:number_sentences": lambda text, num_sentences, relation: _is(
-        _count_sentences(text), relation, num_sentences
-    ),
+        _count_sentences(text), relation, num_sentences),
     "length_constraints:number_paragraphs": lambda text, num_paragraphs: _is_divided(
-        text, r"\s?\*\*\*\s?", num_paragraphs
-    ),
+        text, r"\s?\*\*\*\s?", num_paragraphs),
     "length_constraints:number_words": lambda text, num_words, relation: _is(
-        len(re.findall(r"\w+", text)), relation, num_words
-    ),
+        len(re.findall(r"\w+", text)), relation, num_words),
     "length_constraints:nth_paragraph_first_word": _has_first_word,
-    "detectable_content:number_placeholders": lambda text, num_placeholders: (
-        len(re.findall(r"\[.*?\]", text)) >= num_placeholders
-    ),
+    "detectable_content:number_placeholders": lambda text, num_placeholders: _is(
+        len(re.findall(r"\[.*?\]", text)), "at least", num_placeholders),
     "detectable_content:postscript": lambda text, postscript_marker: _has(
-        _POSTSCRIPTS.get(postscript_marker.strip(), postscript_marker.strip().lower()), text
-    ),
-    "detectable_format:number_bullet_lists": lambda text, num_bullets: (
-        sum(len(re.findall(mark, text, re.MULTILINE)) for mark in (r"^\s*\*[^*].*$", r"^\s*-.*$")) == num_bullets
-    ),
+        _POSTSCRIPTS.get(postscript_marker.strip(), postscript_marker.strip().lower()), text),
+    "detectable_format:number_bullet_lists": lambda text, num_bullets: num_bullets == sum(
+        len(re.findall(mark, text, re.MULTILINE)) for mark in (r"^\s*\*[^*].*$", r"^\s*-.*$")),
     "detectable_format:constrained_response": lambda text: any(response in text for response in _RESPONSES),
-    "detectable_format:number_highlighted_sections": lambda text, num_highlights: (
-        _count_highlights(text) >= num_highlights
-    ),
-    "detectable_format:multiple_sections": lambda text, section_spliter, num_sections: (
-        len(re.findall(rf"{section_spliter.strip()}\s?\d+", text)) >= num_sections
-    ),
+    "detectable_format:number_highlighted_sections": lambda text, num_highlights: _is(
+        _count_highlights(text), "at least", num_highlights),
+    "detectable_format:multiple_sections": lambda text, section_spliter, num_sections: _is(
+        len(re.findall(rf"{section_spliter.strip()}\s?\d+", text)), "at least", num_sections),
     "detectable_format:json_format": _is_json,
     "detectable_format:title": lambda text: any(
-        title.lstrip("<").rstrip(">").strip() for title in re.findall(r"<<[^\n]+>>", text)
-    ),
+        title.lstrip("<").rstrip(">").strip() for title in re.findall(r"<<[^\n]+>>", text)),
     "combination:two_responses": _are_two,
-    "combination:repeat_prompt": lambda text, prompt_to_repeat: (
-        text.strip().lower().startswith(prompt_to_repeat.strip().lower())
-    ),
-    "startend:end_checker": lambda text, end_phrase: (
-        text.strip().strip('"').lower().endswith(end_phrase.strip().lower())
-    ),
+    "combination:repeat_prompt": lambda text, prompt_to_repeat: text.strip().lower().startswith(
+        prompt_to_repeat.strip().lower()),
+    "startend:end_checker": lambda text, end_phrase: text.strip().strip('"').lower().endswith(
+        end_phrase.strip().lower()),
     "startend:quotation": lambda text: re.fullmatch(r'\s*".*"\s*', text, re.DOTALL) is not None,
     "change_case:capital_word_frequency": lambda text, capital_frequency, capital_relation: _is(
-        sum(map(str.isupper, _WORD_END.split(text))), capital_relation, capital_frequency
-    ),
+        sum(map(str.isupper, _WORD_END.split(text))), capital_relation, capital_frequency),
     "change_case:english_capital": lambda text: text.isupper() and _is_in("en", text),
     "change_case:english_lowercase": lambda text: text.islower() and _is_in("en", text),
     "punctuation:no_comma": lambda text: "," not in text,

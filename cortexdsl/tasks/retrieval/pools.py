@@ -18,6 +18,7 @@ from typing import Any
 
 from cortexdsl.core import Question
 from cortexdsl.errors import RecordError
+from cortexdsl.tasks.line_files import read_lines
 from cortexdsl.tasks.retrieval.corpus import Passage, Source
 
 SCHEMA_VERSION = 1
@@ -142,17 +143,11 @@ def _key(source: Source, query: str, top: int) -> str:
 
 
 def _by_question(path: Path) -> dict[str, list[Passage]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordError(f"{path}: the pools cannot be read ({error})\n    {_REMEDY}") from None
     pools: dict[str, list[Passage]] = {}
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
-        try:
-            row = json.loads(line)
-            if row["schema_version"] != SCHEMA_VERSION:
-                raise ValueError(f"schema_version is {row['schema_version']!r}, not {SCHEMA_VERSION}")
-            pools.setdefault(str(row["question_id"]), []).extend(Passage(**said) for said in row["passages"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise RecordError(f"{path}:{number}: no line of a pools file ({error})\n    {_REMEDY}") from None
+    for question, passages in read_lines(path, "pools", SCHEMA_VERSION, _REMEDY, _pooled):
+        pools.setdefault(question, []).extend(passages)
     return pools
+
+
+def _pooled(row: Mapping[str, Any]) -> tuple[str, list[Passage]]:
+    return str(row["question_id"]), [Passage(**said) for said in row["passages"]]

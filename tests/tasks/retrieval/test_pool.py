@@ -148,10 +148,10 @@ def test_broken_pools_are_refused(tmp_path: Path) -> None:
     good = build([(Echo("wiki"), 1)])
     wiki = written(tmp_path / "wiki.jsonl", good)
     for name, lines, what in [
-        ("garbled", [good[0], good[1][:40]], "garbled:2: no line of a pools file"),
+        ("garbled", [good[0], good[1][:40]], "garbled:2: not a line of pools"),
         ("newer", [good[0].replace('"schema_version": 1', '"schema_version": 2')], "schema_version is 2, not 1"),
-        ("foreign", [good[0].replace('"score"', '"rank"')], "foreign:1: no line of a pools file"),
-        ("list", ["[]"], "list:1: no line of a pools file"),
+        ("foreign", [good[0].replace('"score"', '"rank"')], "foreign:1: not a line of pools"),
+        ("list", ["[]"], "list:1: not a line of pools"),
         ("short", good[:2], r"short: no line for question q3 \(1 in all\)"),
     ]:
         with pytest.raises(RecordError, match=what) as said:
