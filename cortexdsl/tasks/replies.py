@@ -10,13 +10,12 @@ from typing import Any, Literal
 
 from cortexdsl.core import Question, Reading, by_key
 from cortexdsl.errors import DataError
-from cortexdsl.tasks.grading.metrics import grade_all
+from cortexdsl.tasks.grading.instructions import written_instructions
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.number import canonical_number
-from cortexdsl.tasks.reading.reader import AnswerReader
 from cortexdsl.tasks.registry import DatasetEntry, registry
 from cortexdsl.tasks.sources.values import CONVERTERS, options_of, split_options
-from cortexdsl.tasks.task import Item
+from cortexdsl.tasks.task import Item, Task
 
 _YES_NO = frozenset({"yes", "no", "true", "false"})
 _OPTION_LINES = re.compile(r"^\(?([A-Z])[).:]\s+(\S[^\n]*)$", re.MULTILINE)
@@ -91,7 +90,17 @@ def grade_rows(
     """
     items = [row_item(row, number) for number, row in enumerate(rows, 1)]
     texts = [str(row["output"] if row["output"] is not None else "") for row in rows]
-    return _graded([str(row.get("task", "")) for row in rows], items, texts, reading)
+    task = Task("replies", "replies", tuple(items))
+    read = [task.readings(item.question.id, text) for item, text in zip(items, texts, strict=True)]
+    strict, lenient = (
+        task.grade_all([(item.question.id, each[way].value) for item, each in zip(items, read, strict=True)])
+        for way in ("strict", "lenient")
+    )
+    return [
+        GradedReply(str(row.get("task", "")), item.kind, item.metric, **each, strict_score=one, lenient_score=other,
+                    reading=reading)
+        for row, item, each, one, other in zip(rows, items, read, strict, lenient, strict=True)
+    ]  # fmt: skip
 
 
 def row_item(row: Mapping[str, Any], number: int = 1) -> Item:
@@ -104,13 +113,12 @@ def row_item(row: Mapping[str, Any], number: int = 1) -> Item:
             )
     text = str(row.get("question") or "")
     options = options_of(row, "options") or options_in(text)
-    golds = CONVERTERS["plain"](row["gold"], ())
+    entry = _entry(str(row.get("task") or ""))
+    named = str(row.get("kind") or (entry.kind if entry else ""))
+    golds = [written_instructions(row["gold"])] if named == "instructions" else CONVERTERS["plain"](row["gold"], ())
     if not golds:
         raise DataError(f"row {number}: its gold is empty\n    a gold is a text, a number or a list of them")
-    entry = _entry(str(row.get("task") or ""))
-    if entry is not None and entry.kind == "choice" and not options:
-        options = ()
-    kind = str(row.get("kind") or (entry.kind if entry else _judged(golds, options)))
+    kind = named or _judged(golds, options)
     labels = tuple(row.get("labels") or (entry.labels if entry else ()))
     canonical = _canonical(kind, options, labels, golds)
     if canonical is None:
@@ -179,25 +187,6 @@ def _by_plain_name() -> Mapping[str, DatasetEntry]:
 
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-def _graded(
-    tasks: Sequence[str], items: Sequence[Item], texts: Sequence[str], reading: Literal["lenient", "strict"]
-) -> list[GradedReply]:
-    readings: list[tuple[Reading, Reading]] = []
-    for item, text in zip(items, texts, strict=True):
-        reader = AnswerReader(kind_named(item.kind, item.question.options, item.labels))
-        readings.append(reader.both(text))
-    both = [
-        grade_all(
-            [(item.metric, pair[way].value, item.gold, item.labels) for item, pair in zip(items, readings, strict=True)]
-        )
-        for way in (0, 1)
-    ]
-    return [
-        GradedReply(task, item.kind, item.metric, read[0], read[1], strict, lenient, reading)
-        for task, item, read, strict, lenient in zip(tasks, items, readings, *both, strict=True)
-    ]
 
 
 def summary(graded: Sequence[GradedReply]) -> str:

@@ -154,3 +154,9 @@ def test_data_lists_shows_and_samples(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.count("What is the result of") == 3
     assert main(["data", "show", "mlmu"]) == 2
     assert "did you mean 'mmlu'" in capsys.readouterr().err
+
+
+def test_rows_with_instructions_are_checked() -> None:
+    row = {"task": "ifeval", "gold": [{"instruction": "punctuation:no_comma"}]}
+    graded = grade_rows([{**row, "output": "Oak and elm"}, {**row, "output": "Oak, elm"}])
+    assert [each.score for each in graded] == [1.0, 0.0]

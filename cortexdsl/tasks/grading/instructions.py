@@ -135,7 +135,7 @@ INSTRUCTIONS: Mapping[str, Callable[..., bool]] = {
 """Whether a reply follows an instruction, from the reply and the settings of the instruction."""
 
 
-def written_instructions(names: Any, settings: Any) -> str:
+def written_instructions(names: Any, settings: Any = None) -> str:
     """Return the instructions of a row as one text, the gold of its question.
 
     Parameters
