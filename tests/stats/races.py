@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,25 @@ from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.values import Claim
 from cortexdsl.core import proportional_questions
 from cortexdsl.stats.sequential.sequential import evaluate_anytime, live_cells, sizes_of
-from cortexdsl.stats.sequential.streams import table_at_look
-from cortexdsl.stats.tables.score_table import ScoreTable, score_table
+from cortexdsl.stats.tables.score_table import ASKED_COLUMN, ScoreTable, score_table
+
+
+def table_at_look(table: ScoreTable, ends: Mapping[str, int], planned: Mapping[str, int]) -> ScoreTable:
+    """Return the table after a number of questions per cell of the largest dataset.
+
+    Every other dataset is cut to the same fraction.
+    """
+    largest = max(planned.values())
+    asked = np.array(
+        [
+            [proportional_questions(ends[cell], planned[name], largest) for cell in table.cells]
+            for name in table.datasets
+        ]
+    )
+    so_far = table.until(asked)
+    if (asked == asked[:, :1]).all():
+        return so_far
+    return replace(so_far, frame=so_far.frame.assign(**{ASKED_COLUMN: asked[so_far.dataset, so_far.cell]}))
 
 
 def look_ends(total: int, batch: int, fewest: int) -> list[int]:

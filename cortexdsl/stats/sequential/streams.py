@@ -8,17 +8,17 @@ one pace and end together, whatever their sizes, and every question is used.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from cortexdsl.claims.designs import Design
 from cortexdsl.claims.values import Quantity, bound_of, range_of
-from cortexdsl.core import Floats, proportional_questions
+from cortexdsl.core import Floats
 from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.contrasts import gap_of
 from cortexdsl.stats.inference.unseen import Extreme, extremes
-from cortexdsl.stats.tables.score_table import ASKED_COLUMN, ScoreTable
+from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.tables.units import units_of
 
 
@@ -93,24 +93,6 @@ def _bounds(table: ScoreTable, quantity: Quantity, values: Floats) -> tuple[floa
         low, high = 0.0, 1.0
     inside = bool(np.all((values >= low) & (values <= high)))  # a table of another program may be in percent
     return (low, high) if inside and which.per is None else (-np.inf, np.inf)
-
-
-def table_at_look(table: ScoreTable, ends: Mapping[str, int], planned: Mapping[str, int]) -> ScoreTable:
-    """Return the table after a number of questions per cell of the largest dataset.
-
-    Every other dataset is cut to the same fraction.
-    """
-    largest = max(planned.values())
-    asked = np.array(
-        [
-            [proportional_questions(ends[cell], planned[name], largest) for cell in table.cells]
-            for name in table.datasets
-        ]
-    )
-    so_far = table.until(asked)
-    if (asked == asked[:, :1]).all():
-        return so_far
-    return replace(so_far, frame=so_far.frame.assign(**{ASKED_COLUMN: asked[so_far.dataset, so_far.cell]}))
 
 
 def _blocks(values: Floats, size: int, blocks: int) -> Floats:
