@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 PORT = 8710
 PORTS_TRIED = 20
 _SHOWN = 5
-"""Files of a crate that are named for one reason."""
+"""Files that are named for one reason."""
 PUBLISH = (
     "A person who rewrites the whole ledger can make a new chain. If this text was published before the run (in a "
     "dated post, a registry or a commit), --verify notices that:"
@@ -229,9 +229,7 @@ def _crate(args: argparse.Namespace, outcome: CrateCheck) -> int:
         said = {"crate": str(args.results), "is_whole": not found, "files": outcome.files}
         print(json.dumps(said | {"findings": [asdict(one) for one in found]}))
         return 1 if found else 0
-    for (what, remedy), paths in by_key(((one.what, one.remedy), one.path) for one in found).items():
-        more = [f"and {len(paths) - _SHOWN} more"] if len(paths) > _SHOWN else []
-        print("\n".join(_finding(Difference("\n".join([*paths[:_SHOWN], *more]), what, remedy))))
+    print("\n".join(_findings(found)), end="\n" * bool(found))
     files = counted(outcome.files, "file")
     if found:
         what = f"{counted(len(found), 'thing is', 'things are')} not in order ({files} read)"
@@ -241,16 +239,18 @@ def _crate(args: argparse.Namespace, outcome: CrateCheck) -> int:
     return 1 if found else 0
 
 
-def _finding(one: Difference, folder: str = "") -> Iterator[str]:
-    yield f"{folder}{one.path}"
-    yield from wrapped(one.what, 4)
-    yield from wrapped(f"what to do: {one.remedy}", 4)
+def _findings(findings: Sequence[Difference], folder: str = "") -> Iterator[str]:
+    """Yield what is not in order: files with the same fault stand together, the first ones named."""
+    for (what, remedy), paths in by_key(((one.what, one.remedy), f"{folder}{one.path}") for one in findings).items():
+        yield from paths[:_SHOWN]
+        if len(paths) > _SHOWN:
+            yield f"and {len(paths) - _SHOWN} more"
+        yield from (*wrapped(what, 4), *wrapped(f"what to do: {remedy}", 4))
 
 
 def _lines(layout: Layout, outcome: Verification) -> Iterator[str]:
     """Yield the outcome: each finding with its remedy, the notes, and what was checked."""
-    for finding in outcome.findings:
-        yield from _finding(finding, f"{layout.root}/")
+    yield from _findings(outcome.findings, f"{layout.root}/")
     for note in outcome.notes:
         yield from wrapped(f"note: {note}")
     checked = f"{counted(outcome.files, 'file')}, {outcome.size / 1e6:,.1f} MB"

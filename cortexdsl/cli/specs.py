@@ -157,15 +157,13 @@ def _spec_of(name: str) -> str:
 
 def _explanation(plan: Plan, cell: Cell) -> str:
     """Explain a cell; with `match` it has as many draws as the longest debate of the other cell has calls."""
-    budget = plan.budget_of(cell)
-    if budget is None or cell.match is None:
-        return explain(cell.debate, templates=plan.templates)
-    if cell.match.grow:
+    budget, method, draws = plan.budget_of(cell), cell.debate, ""
+    if budget is not None and cell.match is not None and cell.match.grow:
         draws = f"{cell.match.grow} grows to the {cell.match.unit} of {budget.name}"
-        return explain(cell.debate, samples=draws, templates=plan.templates)
-    most = calls_of(rehearse_example(budget.debate))
-    draws = f"as the {cell.match.unit} of {budget.name} allow, question by question; here for its longest debate"
-    return explain(with_samples(cell.debate, max(1, most)), samples=draws, templates=plan.templates)
+    elif budget is not None and cell.match is not None:
+        method = with_samples(method, max(1, calls_of(rehearse_example(budget.debate))))
+        draws = f"as the {cell.match.unit} of {budget.name} allow, question by question; here for its longest debate"
+    return explain(method, samples=draws, templates=plan.templates)
 
 
 def _setting(text: str) -> tuple[str, Node]:

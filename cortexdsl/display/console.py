@@ -213,19 +213,15 @@ class Display:
         wrong = trouble(shown.all.spent)
         return ", ".join([*parts, *([wrong] if wrong else [])]) + with_earlier(shown)
 
-    def looks(self) -> list[RunProgress]:
-        """Return the progress of every experiment."""
-        return [each.look() for each in self._watched]
-
     def _rows(self) -> Group:
         room = max(3, (self._console.height - OTHER_LINES) // max(1, len(self._watched)) - 2)
-        tables = [draw(shown, self._console.width, room) for shown in self.looks()]
+        tables = [draw(each.look(), self._console.width, room) for each in self._watched]
         return Group(*tables, Text(self._steps, style="dim"))
 
     def _speak(self) -> None:
         """Print newly finished cells, and now and then how far the run is."""
         is_due = self._clock() - self._spoke >= LINE_EVERY
-        for shown in self.looks():
+        for shown in [each.look() for each in self._watched]:
             self._finished(shown)
             self._say_pause(shown)
             if shown.round and (key := (shown.experiment, "round", f"{shown.round.number}")) not in self._said:

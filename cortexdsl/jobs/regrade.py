@@ -39,16 +39,11 @@ def run(args: argparse.Namespace) -> int:
         else:
             score_cell(plan, dataset, slug)
     record_files(plan.layout, join(plan))
-    print(
-        f"{counted(answers, 'answer')} and {counted(decisions, 'decision')} changed; scores are written again\n"
-        + (
-            f"{counted(waiting, 'cell')} with new answers "
-            f"{'is' if waiting == 1 else 'are'} scored after these are judged and labelled\n"
-            if waiting
-            else ""
-        )
-        + f"next: cortexdsl run {args.spec}, which tests them again"
-    )
+    print(f"{counted(answers, 'answer')} and {counted(decisions, 'decision')} changed; scores are written again")
+    if waiting:
+        are = "is" if waiting == 1 else "are"
+        print(f"{counted(waiting, 'cell')} with new answers {are} scored after these are judged and labelled")
+    print(f"next: cortexdsl run {args.spec}, which tests them again")
     return 0
 
 
