@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_spec, plan_of_job
+from cortexdsl.jobs.arguments import JobVerb
 from cortexdsl.metrics.scores import Row, write_rows
 from cortexdsl.metrics.tables import agreement_rows
 from cortexdsl.plan.experiment import Plan
@@ -17,14 +17,7 @@ from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
 EXACT = "em"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    plan = plan_of_job(args.spec, args.experiment)
+def _work(plan: Plan, args: argparse.Namespace) -> None:
     if plan.judging is None:
         raise InputError(
             f"{plan.spec_path}: nothing is judged\n    write analysis: {{metrics: [judged], judge: {{model: NAME}}}}"
@@ -33,7 +26,9 @@ def run(args: argparse.Namespace) -> int:
     write_rows(Path(plan.layout.agreement), rows)
     record_files(plan.layout, [plan.layout.agreement])
     seal_manifest(plan.layout)
-    return 0
+
+
+JOB = JobVerb("", _work)
 
 
 def _rows(plan: Plan, dataset: str) -> list[Row]:

@@ -75,6 +75,7 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
     "--phase": {"required": True, "help": "its phase: 1-critic"},
     "--shard": {"required": True, "help": "replicate and shard: r1-s01"},
     "--out": {"required": True, "type": Path, "help": "the file to write"},
+    "--batch": {"required": True, "type": int, "help": "the batch of questions that is finished, from 1"},
     "--digest": {"help": "refuse to run if the meaning of the spec has changed"},
     "--connections": {
         "type": int,
@@ -157,6 +158,24 @@ class ClientOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class JobVerb:
+    """A verb that does the work of a rule on a plan: its arguments besides the spec, and its work."""
+
+    arguments: str
+    work: Callable[[Plan, argparse.Namespace], object]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the verb's arguments."""
+        add_spec(parser)
+        add_shared(parser, self.arguments)
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Run the verb."""
+        self.work(plan_of_job(args.spec, args.experiment), args)
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
 class AskingVerb:
     """A verb whose job asks models or sources: its arguments besides the spec, and its work, which returns a message.
 
@@ -165,11 +184,7 @@ class AskingVerb:
 
     arguments: str
     work: Callable[[Plan, argparse.Namespace, ClientOptions], Awaitable[str]]
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the verb's arguments."""
-        add_spec(parser)
-        add_shared(parser, self.arguments)
+    add_arguments = JobVerb.add_arguments
 
     def run(self, args: argparse.Namespace) -> int:
         """Run the verb in an event loop of its own, and print its message."""

@@ -17,7 +17,7 @@ from cortexdsl.checksums import write_lines
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.values import one_line
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_spec, plan_of_job
+from cortexdsl.jobs.arguments import JobVerb
 from cortexdsl.jobs.score import cell_scores, check_cells
 from cortexdsl.metrics.scores import Row, read_rows, write_scores
 from cortexdsl.metrics.view import grade_together
@@ -36,15 +36,7 @@ from cortexdsl.stats.verdicts import withdrawn_claims
 SHOWN = ["claim", "verdict", "estimate", "p_adjusted"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser, "the spec, which has stopping")
-    parser.add_argument("--batch", required=True, type=int, help="the batch of questions that is finished, from 1")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    plan = plan_of_job(args.spec, args.experiment)
+def _work(plan: Plan, args: argparse.Namespace) -> None:
     if plan.stopping is None or not 1 <= args.batch <= plan.batches:
         raise InputError(f"{args.spec}: there is no look {args.batch}; looks are taken with stopping, after each batch")
     looks = range(1, args.batch)
@@ -78,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
     record_files(plan.layout, [plan.layout.look(args.batch), plan.layout.look_scores(args.batch)])
     decided = sum(claim["verdict"] != "undecided" for claim in record["claims"])
     print(f"look {args.batch} of at most {plan.batches}: {decided} of {len(record['claims'])} claims are decided")
-    return 0
+
+
+JOB = JobVerb("--batch", _work)
 
 
 def anytime_verdicts(

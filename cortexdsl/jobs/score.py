@@ -5,7 +5,6 @@ Reads the debates, the looks if questions are asked in batches, and the judgemen
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from cortexdsl.core.metrics import GRADED, OF_KINDS
 from cortexdsl.engine.interim import decide_after
 from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.readings import reread_debate, with_own_answers
-from cortexdsl.jobs.arguments import add_shared, add_spec, plan_of_job
+from cortexdsl.jobs.arguments import JobVerb
 from cortexdsl.jobs.costs import debate_costs
 from cortexdsl.metrics.labels import label_columns, read_labels
 from cortexdsl.metrics.pairs import pair_columns
@@ -53,18 +52,6 @@ from cortexdsl.tasks.reading.kinds import OPEN
 from cortexdsl.tasks.task import Task
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser)
-    add_shared(parser, "--dataset --cell")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    score_cell(plan_of_job(args.spec, args.experiment), args.dataset, args.cell)
-    return 0
-
-
 def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     """Grade the debates of a cell and write its part of every table."""
     task = plan.task(dataset)
@@ -96,6 +83,9 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     for table, frame in debate_tables(records, grade).items():
         frame.to_csv(part(table), index=False)
     record_files(plan.layout, map(part, PARTS))
+
+
+JOB = JobVerb("--dataset --cell", lambda plan, args: score_cell(plan, args.dataset, args.cell))
 
 
 _OF_ANSWERS: Mapping[str, Callable[[str | None, Sequence[str]], Mapping[str, float | None]]] = {

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import add_spec, plan_of_job
+from cortexdsl.jobs.arguments import JobVerb
 from cortexdsl.metrics.scores import write_rows
 from cortexdsl.metrics.tournament import Entrant, tournament_tables
 from cortexdsl.plan.experiment import Plan
@@ -15,14 +15,7 @@ from cortexdsl.plan.persistence.recording import record_files, seal_manifest
 from cortexdsl.records import read_debates
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    add_spec(parser)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the verb."""
-    plan = plan_of_job(args.spec, args.experiment)
+def _work(plan: Plan, args: argparse.Namespace) -> None:
     if plan.tournament is None:
         raise InputError(f"{plan.spec_path}: there is no tournament\n    write analysis: {{tournament: [MODEL]}}")
     judges = [judge.name for judge in plan.tournament.judges]
@@ -38,7 +31,9 @@ def run(args: argparse.Namespace) -> int:
         write_rows(path, rows)  # type: ignore[arg-type]
     record_files(plan.layout, paths)
     seal_manifest(plan.layout)
-    return 0
+
+
+JOB = JobVerb("", _work)
 
 
 def _entrant(plan: Plan, dataset: str, name: str, slug: str) -> Entrant:
