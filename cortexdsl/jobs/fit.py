@@ -28,7 +28,7 @@ from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.records import Record, read_debates
 from cortexdsl.stats.fitting.features import FitTable, table_of
 from cortexdsl.stats.fitting.kinds import FitError, fit
-from cortexdsl.stats.fitting.validation import check_table, record_of, validate
+from cortexdsl.stats.fitting.validation import check_table, validate
 
 SCALES = {"right": 1.0, "gain": 2.0, "helps": 1.0}
 """How many units of what is predicted the whole range of a target has: a gain lies between -1 and 1."""
@@ -63,7 +63,7 @@ def fit_function(plan: Plan, name: str) -> Fit:
     table = fit_table(learned, method, records, grade, plan.seed)
     try:
         check_table(table)
-        function, validation = fit(learned.by, table), validate(learned.by, table)
+        function, validation = fit(learned.by, table), validate(learned.by, table, SCALES[learned.predicts])
     except FitError as error:
         what, remedy = error.args
         raise InputError(f"{plan.spec_path}: learned.{name}: {what}\n    {remedy}") from None
@@ -82,7 +82,7 @@ def fit_function(plan: Plan, name: str) -> Fit:
         coefficients={label: round(value, 6) for label, value in function.coefficients.items()},
         rows=len(table.target),
         base_rate=round(float(table.target.mean()) * scale - (scale - 1), 6),
-        scores=record_of(validation, scale),
+        scores=validation.scores,
         p=validation.p,
         is_noise=validation.is_noise,
         calls=len(calls),

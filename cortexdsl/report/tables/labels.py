@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,27 +15,13 @@ LABELS = "labels"
 
 @dataclass(frozen=True, slots=True)
 class LabelledCell:
-    """How many turns of a cell have each value of a label; None is unreadable."""
+    """How many turns of a cell have each value of a label, and how many of its labels could not be read."""
 
     cell: str
     label: str
-    values: Mapping[str | None, int]
-
-    @property
-    def turns(self) -> int:
-        """The turns that the label is about."""
-        return sum(self.values.values())
-
-    @property
-    def unread(self) -> int:
-        """The labels that could not be read."""
-        return self.values.get(None, 0)
-
-    @property
-    def given(self) -> str:
-        """The values, with the most frequent one first."""
-        ordered = sorted((-number, value) for value, number in self.values.items() if value is not None)
-        return ", ".join(f"{value} {-number:,}" for number, value in ordered)
+    turns: int
+    values: str
+    unread: int
 
 
 def label_table(folder: Path) -> Table | None:
@@ -47,12 +32,15 @@ def label_table(folder: Path) -> Table | None:
         counts[row.cell, row.label][row.value] += 1
     if not counts:
         return None
-    rows = [LabelledCell(cell, label, values) for (cell, label), values in counts.items()]
+    rows = [
+        LabelledCell(*place, given.total(), ", ".join(f"{v} {n:,}" for v, n in given.most_common() if v), given[None])
+        for place, given in counts.items()
+    ]
     fields = [
         text("Cell", "cell"),
         text("Label", "label"),
         count("Turns", "turns"),
-        text("Values", "given"),
+        text("Values", "values"),
         count("Unreadable", "unread"),
     ]
     note = "Unreadable: the judge's reply has no label of the set. Such turns are left out of metrics of labels."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from types import MappingProxyType
 
 import numpy as np
 from scipy import stats
@@ -22,25 +21,19 @@ NOISE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class CrossValidation:
-    """The scores of a fit in cross-validation, and those of the base rate of the other folds.
+    """The scores of a fit in cross-validation.
 
     Attributes
     ----------
-    log_loss, base_log_loss : float
-        In nats.
-    brier, base_brier : float
-        Mean squared errors of the target.
-    auc : float or None
-        How often a row with a higher target has the higher prediction; None if all targets are equal.
+    scores : mapping of str to mapping
+        By name, of the `fit` and of the `base` rate of the other folds: `log_loss` in nats; `brier`, the squared error
+        in units of what is predicted; `auc`, how often a row with a higher target has the higher prediction (None if
+        all targets are equal).
     p : float
         One-sided, of no improvement of the log loss, over questions.
     """
 
-    log_loss: float
-    base_log_loss: float
-    brier: float
-    base_brier: float
-    auc: float | None
+    scores: Mapping[str, Mapping[str, float | None]]
     p: float
 
     @property
@@ -78,8 +71,11 @@ def predictions(function: FittedFunction, table: FitTable) -> Floats:
     return np.array(np.clip(np.broadcast_to(values, table.target.shape), 0.0, 1.0), dtype=float)
 
 
-def validate(kind: str, table: FitTable) -> CrossValidation:
-    """Cross-validate a kind of function: each question is predicted by a fit on the other folds' questions."""
+def validate(kind: str, table: FitTable, scale: float = 1.0) -> CrossValidation:
+    """Cross-validate a kind of function: each question is predicted by a fit on the other folds' questions.
+
+    A target has `scale` units of what is predicted.
+    """
     folds = _folds(table.clusters)
     predicted, base = np.zeros(len(table.target)), np.zeros(len(table.target))
     for fold in range(FOLDS):
@@ -87,16 +83,13 @@ def validate(kind: str, table: FitTable) -> CrossValidation:
         training = table.rows([int(k) for k in seen])
         predicted[held] = predictions(fit(kind, training), table.rows([int(k) for k in held]))
         base[held] = training.target.mean()
-    losses, base_losses = log_loss(table.target, predicted), log_loss(table.target, base)
-    better = _by_question(base_losses - losses, table.clusters)
-    return CrossValidation(
-        float(losses.mean()),
-        float(base_losses.mean()),
-        float(((predicted - table.target) ** 2).mean()),
-        float(((base - table.target) ** 2).mean()),
-        _auc(table.target, predicted),
-        _p_above_zero(better),
-    )
+    given = {"fit": predicted, "base": base}
+    losses = {name: log_loss(table.target, values) for name, values in given.items()}
+    errors = {name: float(((values - table.target) ** 2).mean()) * scale**2 for name, values in given.items()}
+    means = {name: float(values.mean()) for name, values in losses.items()}
+    scores: dict[str, Mapping[str, float | None]]
+    scores = {"log_loss": means, "brier": errors, "auc": {"fit": _auc(table.target, predicted), "base": 0.5}}
+    return CrossValidation(scores, _p_above_zero(_by_question(losses["base"] - losses["fit"], table.clusters)))
 
 
 def _folds(clusters: Sequence[str]) -> Floats:
@@ -114,27 +107,13 @@ def _by_question(values: Floats, clusters: Sequence[str]) -> Floats:
 
 def _p_above_zero(values: Floats) -> float:
     """Return the one-sided p of a mean that is not above 0 (t test)."""
-    spread = float(values.std(ddof=1))
-    if spread == 0:
-        return 1.0 if values.mean() <= 0 else 0.0
-    return float(stats.t.sf(values.mean() / (spread / np.sqrt(len(values))), len(values) - 1))
+    if float(np.ptp(values)) == 0:
+        return 1.0 if values[0] <= 0 else 0.0
+    return float(stats.ttest_1samp(values, 0, alternative="greater").pvalue)
 
 
 def _auc(target: Floats, predicted: Floats) -> float | None:
-    is_high = target > 0.5
-    high, low = int(is_high.sum()), int((~is_high).sum())
-    if not high or not low:
+    high, low = predicted[target > 0.5], predicted[target <= 0.5]
+    if not len(high) or not len(low):
         return None
-    ranks = stats.rankdata(predicted)
-    return float((ranks[is_high].sum() - high * (high + 1) / 2) / (high * low))
-
-
-def record_of(validation: CrossValidation, scale: float) -> Mapping[str, Mapping[str, float | None]]:
-    """Return the scores by name, of the fit and of the base rate; squared errors in units of what is predicted."""
-    return MappingProxyType(
-        {
-            "log_loss": {"fit": validation.log_loss, "base": validation.base_log_loss},
-            "brier": {"fit": validation.brier * scale**2, "base": validation.base_brier * scale**2},
-            "auc": {"fit": validation.auc, "base": 0.5},
-        }
-    )
+    return float(stats.mannwhitneyu(high, low, method="asymptotic").statistic) / (len(high) * len(low))

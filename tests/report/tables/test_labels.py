@@ -23,7 +23,7 @@ def test_unreadable_labels_are_counted_and_values_stand_by_their_number(tmp_path
     table = label_table(tmp_path)
     assert table is not None
     assert as_csv(table).splitlines() == [
-        "cell,label,turns,given,unread",
+        "cell,label,turns,values,unread",
         'full,error,4,"no 2, yes 1",1',
         "full,move,1,follows 1,0",
         "sparse,error,1,,1",
