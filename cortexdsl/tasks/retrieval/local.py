@@ -96,12 +96,7 @@ class Dense:
 
     async def retrieve(self, question: str, top: int) -> tuple[Passage, ...]:
         """Return the passages nearest to the question."""
-        query = await embed_checked(self.name, self.embed, [question])
-        if query.shape[1] != self.vectors.shape[1]:
-            raise KnowledgeError(
-                f"knowledge {self.name}: the question's embedding has {query.shape[1]} numbers, "
-                f"the corpus's {self.vectors.shape[1]}\n    embed both with the same model"
-            )
+        query = await _embed_query(self.name, self.embed, question, self.vectors.shape[1])
         scores = self.vectors @ _unit(query)[0]
         return _scored(self.name, self.corpus, scores, best(scores, top))
 
@@ -121,6 +116,15 @@ async def embed_checked(name: str, embed: Embed, texts: Sequence[str]) -> Floats
             "or with numbers that are not finite\n    use another `embedding`"
         )
     return vectors
+
+
+async def _embed_query(name: str, embed: Embed, question: str, size: int) -> Floats:
+    """Embed a question as the passages were, in so many numbers."""
+    query = await embed_checked(name, embed, [question])
+    if query.shape[1] != size:
+        what = f"the question's embedding has {query.shape[1]} numbers, those of the passages {size}"
+        raise KnowledgeError(f"knowledge {name}: {what}\n    name the embedding that the passages have")
+    return query
 
 
 def _unit(vectors: Floats) -> Floats:
@@ -211,16 +215,11 @@ class Faiss:
             raise DataError(f"{folder}: {counts}\n    build the index again")
         self._sign = -1 if self._index.metric_type == faiss.METRIC_L2 else 1
         self._passage = Lucene(name, texts).passage if is_lucene(texts) else _lookup(name, texts)
-        self._embedding, self._embed = embedding, embed
+        self._embed = embed
 
     async def retrieve(self, question: str, top: int) -> tuple[Passage, ...]:
         """Return the passages nearest to the question."""
-        query = await embed_checked(self.name, self._embed, [question])
-        if query.shape[1] != self._index.d:
-            raise KnowledgeError(
-                f"knowledge {self.name}: the index holds vectors of {self._index.d} numbers, `embedding: "
-                f"{self._embedding}` gives {query.shape[1]}\n    name the embedding that the index was built with"
-            )
+        query = await _embed_query(self.name, self._embed, question, self._index.d)
         distances, places = self._index.search(query.astype(np.float32), top)
         hits = [(self._sign * float(d), int(at)) for d, at in zip(distances[0], places[0], strict=True) if at >= 0]
         ranked = sorted(hits, key=lambda hit: (-hit[0], hit[1]))

@@ -121,7 +121,7 @@ def test_embeddings_of_two_models_do_not_mix() -> None:
         return np.ones((len(texts), 2 if len(texts) > 1 else 3))
 
     source = asyncio.run(open_dense("here", LETTERS, "odd", embed))
-    with pytest.raises(KnowledgeError, match="has 3 numbers, the corpus's 2"):
+    with pytest.raises(KnowledgeError, match="has 3 numbers, those of the passages 2"):
         asyncio.run(source.retrieve("q", 1))
 
 
