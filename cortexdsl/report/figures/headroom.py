@@ -15,23 +15,15 @@ from cortexdsl.report.phrasing.names import brief, fold_name, group_by_method, s
 
 PITCH = 0.24
 MANY = 40  # rows that a figure has room for
-_WORDS = {
-    "kept_right": "right from the start",
-    "won_in_debate": "won in the debate",
-    "won_by_vote": "won by the decision",
-    "lost_by_vote": "lost by the decision",
-    "lost_in_debate": "lost in the debate",
-    "never_found": "never found",
+_LOOKS = {
+    "kept_right": ("right from the start", PALETTE[0], ""),
+    "won_in_debate": ("won in the debate", PALETTE[5], ""),
+    "won_by_vote": ("won by the decision", PALETTE[2], ""),
+    "lost_by_vote": ("lost by the decision", PALETTE[4], "///"),
+    "lost_in_debate": ("lost in the debate", PALETTE[1], "///"),
+    "never_found": ("never found", PALETTE[6], "xxx"),
 }
-_FILLS = {
-    "kept_right": (PALETTE[0], ""),
-    "won_in_debate": (PALETTE[5], ""),
-    "won_by_vote": (PALETTE[2], ""),
-    "lost_by_vote": (PALETTE[4], "///"),
-    "lost_in_debate": (PALETTE[1], "///"),
-    "never_found": (PALETTE[6], "xxx"),
-}
-"""Colour and hatching of each course: losses are hatched, for readers without colours."""
+"""Words, colour and hatching of each course: losses are hatched, for readers without colours."""
 
 
 def course_figure(data: ReportData) -> Drawing | None:
@@ -48,10 +40,10 @@ def course_figure(data: ReportData) -> Drawing | None:
         left = [0.0] * len(names)
         for course in COURSES:
             widths = [100 * shares[one.cell][course] for one in names]
-            colour, hatch = _FILLS[course]
+            words, colour, hatch = _LOOKS[course]
             axes.barh(
                 places, widths, left=left, height=0.66, color=colour, hatch=hatch, edgecolor=PAPER, linewidth=0.4,
-                label=_WORDS[course],
+                label=words,
             )  # fmt: skip
             left = [start + width for start, width in zip(left, widths, strict=True)]
         axes.set_yticks(list(places), [fold_name(one.cell, 20 if sheet.is_column else 34) for one in names])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from cortexdsl.core.metrics import TOOL_METRICS
 from cortexdsl.numbers import counted, number
+from cortexdsl.records.links import Outcome
 from cortexdsl.records.unread import mostly_unread_steps, unread_sentences
 from cortexdsl.report.data import Health, ReportData
 from cortexdsl.stats.tables.score_table import absent_in_words
@@ -16,16 +17,16 @@ TROUBLES = {
     "unanswered": ("debate", "ended without an answer"),
 }
 """By count: the noun, and what became of it."""
-OUTCOMES = {
-    "cut": "cut at their length limit",
-    "repetitive": "that say the same over and over",
-    "refused": "that refuse",
-    "empty": "without a word",
-    "tool_calls": "that call a tool",
-    "other_language": "in another script than their question",
-    "unmeasured": "whose confidence could not be measured",
+OUTCOMES: dict[Outcome, tuple[str, str]] = {
+    "cut": ("Cut", "cut at their length limit"),
+    "repetitive": ("In a loop", "that say the same over and over"),
+    "refused": ("Refused", "that refuse"),
+    "empty": ("Empty", "without a word"),
+    "tool_calls": ("Tool called", "that call a tool"),
+    "other_language": ("Other script", "in another script than their question"),
+    "unmeasured": ("Unmeasured", "whose confidence could not be measured"),
 }
-"""Names of the kinds of replies that are counted separately, as in a list of a sentence."""
+"""The kinds of replies that are counted separately: as the heading of a column, and in a list of a sentence."""
 
 
 def health_line(rows: Sequence[Health]) -> str:
@@ -52,7 +53,7 @@ def _tools(total: Mapping[str, int]) -> str:
 
 def _outcomes(total: Mapping[str, int]) -> str:
     """List the kinds of replies that were counted; empty if there were none."""
-    found = [f"{number(total[kind], 1)} {what}" for kind, what in OUTCOMES.items() if total.get(kind)]
+    found = [f"{number(total[kind], 1)} {what}" for kind, (_, what) in OUTCOMES.items() if total.get(kind)]
     return f" Among the replies: {', '.join(found)}." if found else ""
 
 

@@ -10,9 +10,10 @@ from cortexdsl.core.metrics import TOOL_METRICS
 from cortexdsl.metrics.rows import AgentRow, AgreementRow, CalibrationRow, PersuasionRow
 from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, number
 from cortexdsl.plan.layout import Layout
-from cortexdsl.records.links import Mark, Outcome, find_link
+from cortexdsl.records.links import Mark, find_link
 from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.data import Health, ReportData
+from cortexdsl.report.phrasing.failures import OUTCOMES
 from cortexdsl.report.tables.table import (
     Field,
     Table,
@@ -39,11 +40,6 @@ _TROUBLES: tuple[tuple[str, tuple[str, ...], Mark], ...] = (
     ("No answer", ("unanswered",), "unanswered"),
     ("Tied vote", ("was_tied",), "tied"),
 )
-_OUTCOMES: dict[Outcome, str] = {
-    "cut": "Cut", "repetitive": "In a loop", "refused": "Refused", "empty": "Empty", "tool_calls": "Tool called",
-    "other_language": "Other script", "unmeasured": "Unmeasured",
-}  # fmt: skip
-"""Columns of kinds of replies. A column is shown if any cell has such replies."""
 
 
 def round_table(data: ReportData) -> Iterator[Table]:
@@ -215,7 +211,7 @@ def health_table(data: ReportData) -> Iterator[Table]:
 
     reasons = sorted({reason for row in data.health for reason in row.stops})
 
-    kinds = [kind for kind in _OUTCOMES if any(row.counts.get(kind) for row in data.health)]
+    kinds = [kind for kind in OUTCOMES if any(row.counts.get(kind) for row in data.health)]
     used = any(row.counts.get("tool_uses") for row in data.health)
     fields = [
         text("Cell", "cell"),
@@ -223,7 +219,7 @@ def health_table(data: ReportData) -> Iterator[Table]:
         count("Calls", "calls"),
         *([numbers("Tools used", TOOL_METRICS, _used, of=lambda row: _counts(row, TOOL_METRICS))] if used else []),
         *(troubles(*trouble) for trouble in _TROUBLES),
-        *(troubles(_OUTCOMES[kind], (kind,), kind) for kind in kinds),
+        *(troubles(OUTCOMES[kind][0], (kind,), kind) for kind in kinds),
         numbers(
             "Ended by",
             tuple(f"ended_by_{reason}" for reason in reasons),
