@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--human",
         type=Path,
         metavar="FILE",
-        help="compare the labels with human ones: a copy of labels.csv, with your own values or none in its rows",
+        help="compare with human labels: what the explorer wrote, or a copy of labels.csv with your own values or none",
     )
 
 
