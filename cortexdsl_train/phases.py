@@ -14,7 +14,7 @@ from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.registry import transport_type, weights_of
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.training import MADE_BY, Phase, Training, TrainingQuestions
+from cortexdsl.plan.training import GUIDE, MADE_BY, Phase, Training, TrainingQuestions
 from cortexdsl.templates.templates import Templates
 
 
@@ -47,11 +47,11 @@ def phases_of(
         for role in said.roles:
             begins = method.role_agents[role][0].model
             own = method_digest(
-                method, seed, templates.digest, templates.digest(said.guide), role, said.samples, said.opening,
+                method, seed, templates.digest, templates.digest(GUIDE), role, said.samples, said.opening,
                 learned.task.digest if learned else None,
             )  # fmt: skip
             pairs = digest(own, said.threshold, sorted(learned.validation) if learned else [])
-            how = said.optimiser.model_dump(mode="json"), said.weights
+            how = said.optimiser.model_dump(mode="json") | {"alpha": None}, said.weights  # as digests of 0.2.0 have it
             made = digest(pairs, how, begins)
             folder = layout.trained(name, f"{repeat}-{role}")
             trained = trained_model(begins, folder, f"{name.partition('~')[0]}-{repeat}-{role}", made)

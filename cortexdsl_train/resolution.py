@@ -23,7 +23,7 @@ from cortexdsl.language.spec import Spec, changed_dataset, dataset_of
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tools_of
 from cortexdsl.plan.shards import cut, read_previous_shards, shard_size
-from cortexdsl.plan.training import Phase, ResolvedLearning, Training, TrainingQuestions
+from cortexdsl.plan.training import GUIDE, Phase, ResolvedLearning, Training, TrainingQuestions
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.overlap import KnownQuestions
 from cortexdsl.tasks.registry import entry_named
@@ -154,12 +154,12 @@ def _wrong(spec: Spec, name: str, said: TrainText, arm: ResolvedCell, templates:
             what = f"the {role} speaks with a model without weights to train, and later phases need what it learned"
             yield found("roles", what, f"write roles: [{role}], whose pairs can be made, or give it another model")
     try:
-        unknown = (templates.uses(said.guide) or GUIDED_BY) - GUIDED_BY
+        unknown = (templates.uses(GUIDE) or GUIDED_BY) - GUIDED_BY
     except SpecError as error:
         yield from error.problems
         return
     if unknown:
-        yield found("guide", f"{said.guide} uses {', '.join(sorted(unknown))}", "a guide has prompt and target")
+        yield found("roles", f"{GUIDE} uses {', '.join(sorted(unknown))}", "a guide has prompt and target")
 
 
 def _steps_with_models(method: Method, role: str, *, opening: bool) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from cortexdsl.engine.trajectories import BRANCH_KINDS, BranchKind, BranchPoint,
 from cortexdsl.errors import DataError
 from cortexdsl.models.client import Client
 from cortexdsl.models.job_tally import CallCounts
-from cortexdsl.plan.training import Phase, Training, guided, with_trained
+from cortexdsl.plan.training import GUIDE, Phase, Training, guided, with_trained
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.task import Item, Task
 from cortexdsl.templates.templates import Templates
@@ -149,7 +149,7 @@ async def collect(
                 method,
                 question,
                 ports(question),
-                target_guides(training.task, question, training.said.guide, templates, seed),
+                target_guides(training.task, question, GUIDE, templates, seed),
                 role=phase.role,
                 samples=training.said.samples,
                 seed=seed,

@@ -148,7 +148,7 @@ def unpinned(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[Problem]:
             yield spec.problem(
                 line.route,
                 f"dataset {line.task.label} is loaded from the hub without a commit, so its questions may change",
-                f"write revision: COMMIT{now}; a run keeps the revision and a digest of the questions in plan.json",
+                f"write @COMMIT after its name{now}; a run keeps it and a digest of the questions in plan.json",
             )
 
 

@@ -85,7 +85,7 @@ class Rate:
     tokens: tuple[RateLimit, ...] = word(())
     """The most tokens of prompts and replies together, such as 200k/min."""
     per: Literal["key", "model"] = word("key")
-    """key: models with the same address and API key share the rate. model: this model has the rate for itself."""
+    """model: this model has the rate for itself. Default: models with the same address and API key share it."""
 
     @property
     def has_limits(self) -> bool:
@@ -97,8 +97,6 @@ class Rate:
 class BatchSettings:
     """How the calls of a model are collected into batches."""
 
-    requests: int | None = word(None, ge=1, le=100_000)
-    """The most calls of one batch. Default: as many as the provider takes."""
     tokens: int | None = word(None, ge=1, le=10**12)
     """The most prompt tokens of a batch, estimated. It also limits the tokens of all batches that wait at the
     provider. Default: no limit."""

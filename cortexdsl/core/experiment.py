@@ -201,8 +201,8 @@ class StoppingRule:
     """The number of questions between two tests."""
     alpha: float = 0.05
     rule: Literal["together", "racing"] = word("together")
-    """together: all cells stop when all claims are decided. racing: each cell stops when the claims that name it are
-    decided."""
+    """racing: each cell stops when the claims that name it are decided. Default: all cells stop together, when all
+    claims are decided."""
 
 
 def proportional_questions(questions: int, size: int, largest: int) -> int:

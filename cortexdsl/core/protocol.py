@@ -124,7 +124,7 @@ class Step:
     temperature: float | None = word(None)
     """The sampling temperature in this step. Default: that of the model."""
     chooses: Literal["agents", "turns"] = word("agents")
-    """If the step reads a choice: whether the reply chooses agents or single turns."""
+    """turns: if the step reads a choice, the reply chooses single turns. Default: agents."""
     placebo: PlaceboKind = "none"
     variants: tuple[str, ...] = ()
     tools: Mapping[str, tuple[Model, ...]] = field(default_factory=lambda: EMPTY)

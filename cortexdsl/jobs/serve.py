@@ -79,7 +79,7 @@ def unset_variables(plan: Plan) -> list[str]:
     """
     searched = {name for cell in plan.cells for name in (*pool_sources(cell.debate), *tool_sources(cell.debate))}
     sources = [plan.knowledge[name] for name in searched]
-    served = {server.env for server in plan.servers.values() if server.command or server.url}
+    served = {server.env for server in plan.servers.values() if server.command}
     everywhere = [each for model in _models(plan) for each in model.at_each_address]
     needed = [name for name in map(_address_variable, everywhere) if name and name not in served]
     needed += filter(None, map(_address_variable, sources))
@@ -244,12 +244,12 @@ def _start(declared: _Declared) -> Running:
     entry, process = declared.entry, None
     if entry.command is not None:
         port = free_port()
-        address = (entry.url or f"http://127.0.0.1:{port}/v1").rstrip("/")
+        address = f"http://127.0.0.1:{port}/v1"
         command = shlex.split(entry.command.replace("{port}", str(port)))
         limit = entry.seconds or servers.READY_WITHIN
         process = servers.start(command, address + READY, timeout=limit, log=declared.logs())
     else:
-        address = (entry.url or os.environ.get(entry.env, "")).strip().rstrip("/")
+        address = os.environ.get(entry.env, "").strip().rstrip("/")
         if not is_address(address):
             raise InputError(
                 f"servers.{declared.name}: the environment variable {entry.env} does not hold the address of a server\n"

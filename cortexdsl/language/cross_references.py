@@ -344,8 +344,7 @@ def _stopping(spec: _References) -> Iterator[PlacedProblem]:
     if spec.text.shard_size is not None:
         remedy = "remove shard_size, or remove stopping"
         yield spec.problem(("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
-    named = [(("datasets", label), entry) for label, entry in (spec.text.datasets or {}).items()]
-    for route, entry in [*named, *([(("dataset",), spec.text.dataset)] if spec.text.dataset else [])]:
+    for route, entry in spec.text.asked:
         for word in ("stratify", "ids"):
             if getattr(entry, word):
                 what = "with stopping the order of questions is drawn, so that each batch is like the whole"

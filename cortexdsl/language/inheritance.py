@@ -26,7 +26,7 @@ INSTEAD: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Words that exclude each other: a word that is new in a later file replaces the others."""
 
-SOURCES = ("name", "file", "hub", "path")
+SOURCES = ("name", "file", "hub")
 """Words of a dataset that select its questions. A later file that changes one replaces the whole dataset, because size,
 columns, and the rest belong to the earlier questions."""
 
@@ -68,7 +68,7 @@ def is_other_dataset(base: Node, over: Node) -> bool:
 
 def _source(word: str, node: Node) -> object:
     """Return what identifies a source: paths are relative to the file that names them."""
-    return node.value, Path(node.mark.file).parent if word in ("file", "path") else None
+    return node.value, Path(node.mark.file).parent if word == "file" else None
 
 
 def read_extended(path: Path) -> tuple[Node, tuple[Path, ...]]:

@@ -195,53 +195,50 @@ def team_of(names: tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[Agent,
 
 
 def _dataset_entries(text: SpecText) -> list[tuple[str, DatasetText, Route]]:
-    if text.dataset is not None:
-        entry = text.dataset
-        stem = Path(entry.file or "").stem or (entry.hub or "").rpartition("/")[2]
-        label = entry.name or re.sub(r"[^\w+.-]+", "-", stem) or "questions"
-        return [(label, text.dataset, ("dataset",))]
-    return [(label, entry, ("datasets", label)) for label, entry in (text.datasets or {}).items()]
+    return [(_label(entry, route), entry, route) for route, entry in text.asked]
+
+
+def _label(entry: DatasetText, route: Route) -> str:
+    if len(route) > 1:
+        return str(route[1])
+    stem = Path(entry.file or "").stem or (entry.hub or "").rpartition("/")[2].partition("@")[0]
+    return entry.name or re.sub(r"[^\w+.-]+", "-", stem) or "questions"
 
 
 def dataset_of(
     label: str, entry: DatasetText, seed: int, root: Node, route: Route, environment: Mapping[str, str]
 ) -> Dataset:
     """Return the dataset of an entry at a route."""
-    return core_value(
+    dataset = core_value(
         Dataset,
         entry,
-        translated=("file", "table", *COLUMNS),
+        translated=("file", "table", "strict", *COLUMNS),
         label=label,
         config=entry.subset[0] if entry.hub and entry.subset else None,
         subset=() if entry.hub else entry.subset,
         path=_path_of(entry, root, route, environment),
         seed=seed if entry.seed is None else entry.seed,
-        fields=_columns(entry),
-        **entry.table_parts,
+        fields=MappingProxyType(entry.columns),
+        metric=None,
     )
+    return replace(dataset, **entry.parts)
 
 
 def changed_dataset(
     dataset: Dataset, entry: DatasetText, root: Node, route: Route, environment: Mapping[str, str]
 ) -> Dataset:
     """Return a dataset with the words of an entry that names no other one; a path or file has the same columns."""
-    own = entry.model_fields_set - {"name", "path", "file", "hub", "table", *COLUMNS}
-    changes: dict[str, Any] = {word: getattr(entry, word) for word in own} | entry.table_parts
+    own = entry.model_fields_set - {"name", "file", "hub", "table", "metric", "strict", *COLUMNS}
+    changes: dict[str, Any] = {word: getattr(entry, word) for word in own} | entry.parts
     if dataset.hub and entry.subset:
         changes |= {"config": entry.subset[0], "subset": ()}
     if (path := _path_of(entry, root, route, environment)) is not None:
         changes |= {"path": path, "hub": None, "config": None, "revision": None}
-    return replace(dataset, **changes, fields=MappingProxyType({**dataset.fields, **_columns(entry)}))
-
-
-def _columns(entry: DatasetText) -> Mapping[str, Any]:
-    return MappingProxyType({name: value for name in COLUMNS if (value := getattr(entry, name))})
+    return replace(dataset, **changes, fields=MappingProxyType({**dataset.fields, **entry.columns}))
 
 
 def _path_of(entry: DatasetText, root: Node, route: Route, environment: Mapping[str, str]) -> str | None:
-    written = entry.file or entry.path
-    key = "file" if entry.file else "path"
-    return None if written is None else path_of(written, root.where((*route, key)), environment)
+    return None if entry.file is None else path_of(entry.file, root.where((*route, "file")), environment)
 
 
 def path_of(written: str, mark: Mark, environment: Mapping[str, str]) -> str:

@@ -276,6 +276,10 @@ def _check_templates(resolved: Sequence[ResolvedCell], templates: Templates) -> 
     return prompts
 
 
+_WORDS = {"tolerance": "metric", "reading": "strict", "labels": "kind", "revision": "hub"}
+"""Words of a dataset whose value is written under another one."""
+
+
 def _tasks(spec: Spec) -> tuple[dict[str, Task], list[Problem]]:
     tasks, problems = {}, []
     for label, dataset in spec.datasets.items():
@@ -283,7 +287,7 @@ def _tasks(spec: Spec) -> tuple[dict[str, Task], list[Problem]]:
             tasks[label] = load(dataset)
         except DataError as error:
             entry: Route = ("dataset",) if spec.text.dataset is not None else ("datasets", label)
-            words = [error.word, "file", "path", "name"]
+            words = [error.word or "", _WORDS.get(error.word or "", ""), "file", "name"]
             route = next(((*entry, word) for word in words if spec.node.find((*entry, word))), entry)
             problems.append(Problem.of(spec.where(route), error))
     return tasks, problems

@@ -12,13 +12,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError
-from cortexdsl.language.grammar.questions import DatasetText
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.endpoints.providers import address_variables, key_variables, provider_of, proxy_of, redirected
@@ -94,8 +93,6 @@ def _servers(spec: Spec) -> Iterator[Permission]:
         where = spec.where(("servers", name))
         if server.command is not None:
             yield Permission(f"run the command {_on_one_line(server.command)}", where)
-        if server.url is not None and not _is_local(server.url):
-            yield Permission(f"contact {_shown(server.url)}", where)
 
 
 def _engines(spec: Spec) -> Iterator[Permission]:
@@ -106,7 +103,6 @@ def _engines(spec: Spec) -> Iterator[Permission]:
 
 
 def _models(spec: Spec) -> Iterator[Permission]:
-    given = {server.env: server.url for server in spec.text.servers.values()}
     for name, model in spec.models.items():
         if model.is_tool:
             continue
@@ -118,20 +114,16 @@ def _models(spec: Spec) -> Iterator[Permission]:
         written = spec.text.models[name].as_model(name)
         for each in model.at_each_address:
             address = each.api_base if written.api_base is not None else None  # not one that the environment gives
-            yield from _calls(model, written.api_key_env, address, given, where)
+            yield from _calls(model, written.api_key_env, address, where)
         if model.transport != "direct":
             for option, value in model.options.items():
                 if _OPTIONS.search(option) or _VALUES.search(str(value)):
                     yield Permission(f"give litellm the option {_on_one_line(f'{option}: {value}')}", where)
 
 
-def _calls(
-    model: Model, key: str | None, address: str | None, given: Mapping[str, str | None], where: str
-) -> Iterator[Permission]:
+def _calls(model: Model, key: str | None, address: str | None, where: str) -> Iterator[Permission]:
     """Yield what a model's calls send to an address of the spec, or to its provider if there is none."""
     variable = _variable(address)
-    if variable is not None and variable in given:  # the spec itself says what will be in the variable
-        address, variable = given[variable], None if given[variable] else variable
     sends_other = key is not None and key not in _provider_keys(model) and not _is_named_alike(key, variable)
     written = address if variable is None else None
     place = _shown(written) if written else f"the address in {variable}" if variable else (
@@ -269,18 +261,14 @@ def _is_own(path: Path, folders: Collection[Path]) -> bool:
 
 def _datasets(spec: Spec) -> Iterator[Permission]:
     folders = own_folders(spec.path)
-    entries: list[tuple[Route, DatasetText]] = []
-    if spec.text.dataset is not None:
-        entries.append((("dataset",), spec.text.dataset))
-    entries += [(("datasets", label), entry) for label, entry in (spec.text.datasets or {}).items()]
+    entries = spec.text.asked
     entries += [(("train", name, "questions"), entry.questions) for name, entry in spec.text.train.items()]
     entries += [(("learned", name, "questions"), entry.questions) for name, entry in spec.text.learned.items()]
     for route, entry in entries:
-        written = entry.file or entry.path
-        if written is None or written.startswith(ENVIRONMENT):
+        if entry.file is None or entry.file.startswith(ENVIRONMENT):
             continue
-        base = Path(spec.node.where((*route, "file" if entry.file else "path")).file).parent
-        yield from _outside(base / Path(written).expanduser(), folders, spec.where(route))
+        base = Path(spec.node.where((*route, "file")).file).parent
+        yield from _outside(base / Path(entry.file).expanduser(), folders, spec.where(route))
 
 
 def _outside(path: Path, folders: Collection[Path], where: str) -> Iterator[Permission]:

@@ -109,7 +109,7 @@ class Training:
     ----------
     name : str
     said : TrainText
-        As it is written: samples, threshold, opening, guide.
+        As it is written: samples, threshold, opening.
     learned : TrainingQuestions
     shards : tuple of Shard
         The shards of its questions.
@@ -210,6 +210,10 @@ def made_by(model: Model) -> str:
 def is_pinned(model: Model) -> bool:
     """Say whether the spec itself names the weights of a model, which need not be there for a replay."""
     return WEIGHTS_OPTION in model.options and not made_by(model)
+
+
+GUIDE = "acc/guide.j2"
+"""The template of the prompt of a guided reply; a file of this name beside the spec takes its place."""
 
 
 def guided(messages: tuple[Message, ...], target: str, guide: str, templates: Templates) -> tuple[Message, ...]:

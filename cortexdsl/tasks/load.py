@@ -327,7 +327,9 @@ def _slug(name: str) -> str:
 def _generated(entry: DatasetEntry, dataset: Dataset) -> list[Item]:
     for word in ("path", "subset", "split", "stratify", "fields", "revision"):
         if getattr(dataset, word):
-            said = "its columns cannot be named" if word == "fields" else f"it takes no {word}"
+            said = {"fields": "its columns cannot be named", "path": "it takes no file"}.get(
+                word, f"it takes no {word}"
+            )
             raise DataError(
                 f"dataset {dataset.label}: {entry.name} is generated, so {said}\n"
                 "    for your own questions write file: instead of name:",

@@ -42,8 +42,6 @@ class Settings:
         The penalty for moving away from the model that training begins with.
     rank : int
         The rank of the adapter: a matrix (n, m) learns the product of two, (n, rank) and (rank, m).
-    alpha : float or None
-        The product is scaled by alpha / rank; None: by 1.
     rate : float
         Learning rate of AdamW at the first step; it falls linearly to nothing.
     epochs : float
@@ -60,7 +58,6 @@ class Settings:
     nll: float = 1.0
     beta: float = 0.1
     rank: int = 256
-    alpha: float | None = None
     rate: float = 5e-6
     epochs: float = 1.0
     batch: int = 8

@@ -146,7 +146,7 @@ def adapter_of(settings: Settings) -> LoraConfig:
     """Return an adapter over all linear layers but the last, which small models share with their first."""
     return LoraConfig(
         r=settings.rank,
-        lora_alpha=settings.rank if settings.alpha is None else settings.alpha,
+        lora_alpha=settings.rank,
         lora_dropout=0.0,
         target_modules="all-linear",
         task_type="CAUSAL_LM",

@@ -113,9 +113,7 @@ def test_json_says_the_same_as_values(capsys: pytest.CaptureFixture[str]) -> Non
     assert len(line["questions_digest"]) == 16
 
 
-@pytest.mark.parametrize(
-    ("revision", "warns"), [("", True), (", revision: main", True), (f", revision: '{COMMIT}'", False)]
-)
+@pytest.mark.parametrize(("revision", "warns"), [("", True), ("@main", True), (f"@{COMMIT}", False)])
 def test_a_dataset_of_the_hub_without_a_commit_is_warned_of(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], revision: str, warns: bool
 ) -> None:
@@ -126,7 +124,7 @@ def test_a_dataset_of_the_hub_without_a_commit_is_warned_of(
     said = capsys.readouterr()
     assert f"hub: somebody/sums, revision {COMMIT}" in said.out
     assert ("loaded from the hub without a commit" in said.err) == warns
-    assert (f"write revision: COMMIT; today it is {COMMIT}" in said.err) == warns
+    assert (f"write @COMMIT after its name; today it is {COMMIT}" in said.err) == warns
 
 
 # ---------------------------------------------------------------- data sample

@@ -287,7 +287,7 @@ def test_results_of_a_spec_that_has_changed_are_refused(place: Path, capsys: pyt
 def test_an_experiment_that_stops_early_is_tested_by_its_own_hypotheses_alone(
     worse: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    spec = write_spec(SPEC + "stopping: {rule: together, min_questions: 10, batch: 10}\n")
+    spec = write_spec(SPEC + "stopping: {min_questions: 10, batch: 10}\n")
     plan = compile_spec(spec)
     for cell, shard in ((cell.slug, shard.label) for cell in plan.cells for shard in plan.shards["arithmetic"]):
         out = plan.layout.debates("arithmetic", cell, shard)
@@ -362,7 +362,7 @@ def test_the_action_runs_the_gate(worse: str, repository: Path, undecided: str, 
 
 # ------------------------------------------------------------ a spec
 PAID = SPEC.replace("e12}", "e12, price: {input: 1000, output: 2000}}").replace("size: 20", "size: 60")
-STOPPING = "stopping: {rule: together, min_questions: 20, batch: 20}\n"
+STOPPING = "stopping: {min_questions: 20, batch: 20}\n"
 
 
 @pytest.mark.workflow

@@ -32,7 +32,7 @@ def _children_hear_signals() -> Iterator[None]:
 def test_a_signal_while_permission_is_asked(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    spec = write_spec(SPEC + "servers:\n  local: {command: sleep 1, url: 'http://127.0.0.1:9/v1', env: LOCAL_URL}\n")
+    spec = write_spec(SPEC + "servers:\n  local: {command: sleep 1, env: LOCAL_URL}\n")
     control, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "cortexdsl.cli.main", "run", spec, "--cores", "1"],

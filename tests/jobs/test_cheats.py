@@ -78,7 +78,7 @@ EDITED_SPECS = {
     "metric of a claim": ([(CLAIM, "total_tokens(high) > total_tokens(low)")], "claim added: total_tokens"),
     "size": ([("size: 20", "size: 15")], "dataset arithmetic: 20 questions, then 15"),
     "replicates": ([("seed: 3", "seed: 3\nreplicates: 2")], "replicates: 1, then 2"),
-    "reader": ([("size: 20", "size: 20, reading: strict")], "dataset arithmetic: read or graded otherwise"),
+    "reader": ([("size: 20", "size: 20, strict: true")], "dataset arithmetic: read or graded otherwise"),
 }
 
 

@@ -11,7 +11,7 @@ from cortexdsl.metrics.scores import read_rows
 
 SPEC = """\
 seed: 3
-dataset: {{name: arithmetic, size: 12, reading: {reading}}}
+dataset: {{name: arithmetic, size: 12, strict: {strict}}}
 models: {{m: {{model: builtin/solver, skill: 0.8, malformed: 0.6}}}}
 agents: [{{name: a, model: m}}, {{name: b, model: m}}, {{name: c, model: m}}]
 methods: {{vote: {{protocol: voting}}}}
@@ -24,7 +24,7 @@ def test_the_score_is_that_of_the_reading_asked_for(
 ) -> None:
     """A vote has no course that a reading could change, so its score is the column of its own reading."""
     monkeypatch.chdir(tmp_path)
-    Path("spec.yaml").write_text(SPEC.format(reading=reading), encoding="utf-8")
+    Path("spec.yaml").write_text(SPEC.format(strict=str(reading == "strict").lower()), encoding="utf-8")
     out = Path("results/spec/debates/arithmetic/vote/r1-s01.jsonl")
     out.parent.mkdir(parents=True)
     at = ["spec.yaml", "--dataset", "arithmetic", "--cell", "vote"]

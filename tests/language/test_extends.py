@@ -99,7 +99,7 @@ def merged_dataset(base: str, over: str) -> object:
     return merge(parse(base, "first/base.yaml"), parse(over, "second/over.yaml")).plain()
 
 
-@pytest.mark.parametrize("over", ["{file: a.csv}", "{name: gsm8k}", "{hub: a/b}", "{path: a.csv}"])
+@pytest.mark.parametrize("over", ["{file: a.csv}", "{name: gsm8k}", "{hub: a/b}"])
 def test_a_dataset_of_other_questions_inherits_nothing(over: str) -> None:
     """The size of 20 was meant for the generated questions: of a file it would drop rows without a word."""
     base = "dataset: {name: arithmetic, size: 20, stratify: x}"
@@ -120,9 +120,3 @@ def test_one_path_in_two_folders_is_two_files() -> None:
     assert merged_dataset(text % ", size: 20", text % "") == {"dataset": {"file": "a.csv"}}
     here = merge(parse(text % ", size: 20", "x/base.yaml"), parse(text % "", "x/over.yaml"))
     assert here.plain() == {"dataset": {"file": "a.csv", "size": 20}}
-
-
-def test_a_path_over_a_generated_dataset_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match=r"path is for the official files of a dataset of the list") as caught:
-        load(tmp_path, "extends: _base.yaml\ndataset: {path: a.csv}\n", _base=SMALL)
-    assert "write file:" in caught.value.problems[0].remedy

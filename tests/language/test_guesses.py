@@ -57,7 +57,7 @@ GUESSED = [
     ("methods:\n", "^metrics: [accuracy]\nmethods:\n", "unknown key metrics", "write analysis: {metrics: [...]}"),
     ("methods:\n", "^num_agents: 5\nmethods:\n", "unknown key num_agents", "one entry for each agent"),
     ("methods:\n", "^rounds: 5\nmethods:\n", "unknown key rounds", "methods: {NAME: {protocol: debate, rounds: 5}}"),
-    ("methods:\n", "analysis: {^stop: decided}\nmethods:\n", "unknown key analysis.stop", "write stopping: {rule"),
+    ("methods:\n", "analysis: {^stop: decided}\nmethods:\n", "unknown key analysis.stop", "write stopping: {min"),
     ("protocol: debate", "protocol: debate, ^judge: m", "no setting judge", "roles: {judge: {model: m}}"),
     ("methods:\n", "^temperature: 0.7\nmethods:\n", "unknown key temperature", "models: {NAME: {temperature: 0.7}}"),
 ]  # fmt: skip

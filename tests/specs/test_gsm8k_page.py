@@ -21,7 +21,7 @@ def test_plan_and_power_print_what_the_page_shows(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     spec = page.split("```yaml\n")[1].split("```")[0]
-    spec = spec.replace("name: gsm8k,", f"name: gsm8k, path: {shared_data / 'gsm8k_test.jsonl'},")
+    spec = spec.replace("name: gsm8k,", f"name: gsm8k, file: {shared_data / 'gsm8k_test.jsonl'},")
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs" / "gsm8k.yaml").write_text(spec)
     consoles = [block.split("```")[0] for block in page.split("```console\n")[1:3]]

@@ -52,7 +52,7 @@ def task(folder: Path, words: str, answer: str = "3.14159") -> Task:
 def test_a_number_near_the_gold_is_right_and_votes_for_it(
     tolerance: str, gold: str, answer: str, is_right: bool, tmp_path: Path
 ) -> None:
-    tried = task(tmp_path, f"tolerance: {tolerance}", gold)
+    tried = task(tmp_path, f"metric: within {tolerance}", gold)
     question = tried.questions[0]
     value = tried.reader(question).read("answer", f"Answer: {answer}").value
     assert tried.grade(question.id, value) == float(is_right)
@@ -84,15 +84,14 @@ def test_answers_within_the_tolerance_are_one_answer_of_a_debate() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("tolerance: 0", r"estimates.yaml:3:43: dataset.tolerance is 0\n"),
-        ("tolerance: -1", r"dataset.tolerance is -1\n"),
-        ("tolerance: 0%", r"write a number such as 0.01, or a share such as 5%"),
-        ("tolerance: 500%", r"write a number such as 0.01, or a share such as 5%"),
-        ("tolerance: 5 percent", r"write a number such as 0.01, or a share such as 5%"),
-        ("tolerance: [5]", r"a number is needed"),
-        ("tolerance: {relative: 5%}", r"write tolerance: 5%"),
-        ("tolerance: 0.1, metric: em", r"tolerance says how numbers are graded\n    remove metric"),
-        ("tolerance: .nan", r"not a finite number"),
+        ("metric: within 0", r"estimates.yaml:3:40: dataset.metric: this is not a tolerance\n"),
+        ("metric: within -1", r"write within 0.01, or within 5%"),
+        ("metric: within 0%", r"write within 0.01, or within 5%"),
+        ("metric: within 500%", r"write within 0.01, or within 5%"),
+        ("metric: within 5 percent", r"write within 0.01, or within 5%"),
+        ("metric: [5]", r"a text is needed"),
+        ("tolerance: 5%", r"write metric: within 5%"),
+        ("metric: within nan", r"write within 0.01, or within 5%"),
     ],
 )
 def test_a_bad_tolerance_is_refused_with_its_place(words: str, message: str, tmp_path: Path) -> None:
@@ -102,7 +101,7 @@ def test_a_bad_tolerance_is_refused_with_its_place(words: str, message: str, tmp
 
 def test_a_tolerance_for_other_answers_than_numbers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="a tolerance is for numbers, and its answers are of kind text\n    remove"):
-        task(tmp_path, "tolerance: 0.1, kind: text")
+        task(tmp_path, "metric: within 0.1, kind: text")
     with pytest.raises(DataError, match="of kind choice"):
         load(Dataset("mmlu", name="mmlu", path=str(tmp_path), tolerance="0.1"))
 

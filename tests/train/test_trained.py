@@ -214,7 +214,6 @@ def test_a_server_is_asked_for_a_name_that_ends_in_what_it_was_trained_from(here
         ("    method: untrained", "    method: trained", r":21:\d+: .*trained has a trained model itself"),
         ("    method: untrained", "    method: untrain", r":21:\d+: .*there is no method untrain"),
         ("    repeats: 2", "    repeats: 2\n    roles: [critic, actor, judge]", r":23:\d+: .*has no role judge"),
-        ("    repeats: 2", "    guide: common/answer.j2", r":22:\d+: train\.acc\.guide: common/answer\.j2 uses "),
         ("    repeats: 2", "    rounds: 2", r":22:\d+: .*rounds.*\n.*the rounds are the method's"),
         ("protocol: acc, rounds: 2", "protocol: multi-llm, rounds: 2", r"not one agent speaks"),
         ("model: tiny/./base, temperature: 0.5", "model: builtin/solver", "without weights to train"),

@@ -48,7 +48,7 @@ def test_gsm8k_is_debated_over_http_and_replays_offline_byte_for_byte(
 ) -> None:
     """The file's golds end in `#### NUMBER`; scores are its numbers against the answers in the records."""
     data = shared_data / "gsm8k_test.jsonl"
-    text = REMOTE.replace("{name: arithmetic, size: 6}", f"{{name: gsm8k, path: {data}, size: 6}}")
+    text = REMOTE.replace("{name: arithmetic, size: 6}", f"{{name: gsm8k, file: {data}, size: 6}}")
     is_own = stub == OWN_STUB
     fresh.write("specs/remote.yaml", text if is_own else text.replace("direct/", "openai/"))
     fresh.permit("remote")

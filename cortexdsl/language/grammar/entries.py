@@ -146,13 +146,12 @@ NAME = r"^[A-Za-z0-9]([A-Za-z0-9_+.\-]{0,58}[A-Za-z0-9_+])?$"
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 TEMPLATE = r"^[^./\\:~][^/\\:]*(/[^./\\:][^/\\:]*)*$"
 SETTING = r"\$[A-Za-z_]"
-HUB_ID = r"^[A-Za-z0-9][\w.\-]*/[\w.\-]+$"
+HUB_ID = r"^[A-Za-z0-9][\w.\-]*/[\w.\-]+(@[\w.\-]+)?$"
 
 PATTERNS: Mapping[str, str] = {
     NAME: "a name has letters, digits and _ + - . only, begins with a letter or digit, ends with no dot, 60 at most",
     VARIABLE: "a name of letters, digits and _ is needed",
     TEMPLATE: "a template is named by its path below prompts/ or beside the spec, such as my/revise.j2",
-    r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$": "a function is written as package.module:function",
     SETTING: "a setting is written as $name",
     HUB_ID: "a dataset of the hub is written OWNER/NAME, as in its address on the hub",
 }

@@ -10,7 +10,6 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema, TaggedUnionSchema
 
 from cortexdsl.core import Correction, Limits, StoppingRule
-from cortexdsl.language.grammar.addresses import Address
 from cortexdsl.language.grammar.core_words import FromCore
 from cortexdsl.language.grammar.counterfactuals import WithoutText
 from cortexdsl.language.grammar.entries import (
@@ -29,10 +28,11 @@ from cortexdsl.language.grammar.labels import LabelText
 from cortexdsl.language.grammar.learned import LearnedText
 from cortexdsl.language.grammar.methods import GridText, MethodText
 from cortexdsl.language.grammar.protocol import ProtocolText
-from cortexdsl.language.grammar.questions import AskedDataset, KnowledgeEntry
+from cortexdsl.language.grammar.questions import AskedDataset, DatasetText, KnowledgeEntry
 from cortexdsl.language.grammar.speakers import AgentText, ModelText, ToolText
 from cortexdsl.language.grammar.spending import EngineEntry, LimitsEntry
 from cortexdsl.language.grammar.training import TrainText
+from cortexdsl.language.nodes import Route
 
 
 class ServerText(StrictEntry):
@@ -41,11 +41,9 @@ class ServerText(StrictEntry):
     command: Text | None = None
     """The command line that starts the server. {port} becomes a free port. Without this key, you start the server
     yourself."""
-    url: Address | None = None
-    """The server's address. Default with a command: http://127.0.0.1:{port}/v1. Default without: the address in your
-    environment variable of the name in `env`."""
     env: Variable
-    """What models call the server: api_base: env:NAME."""
+    """What models call the server: api_base: env:NAME. With a command, its address is http://127.0.0.1:{port}/v1;
+    without, it is in your environment variable of this name."""
     seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = None
     """How many seconds to wait for the server. Default: 600 with a command, 10 without."""
 
@@ -206,12 +204,20 @@ class SpecText(StrictEntry):
     """Programs that answer the calls of models in files."""
     expected: ExpectedText | None = None
     """What you expect of the results, for estimates of power and cost."""
-    stopping: Annotated[StoppingRule, FromCore()] | None = None
+    stopping: Annotated[StoppingRule, FromCore(rule=Literal["racing"])] | None = None
     """Stop the run when the claims are decided."""
     shard_size: Annotated[Whole, Field(ge=1)] | None = None
     """The number of questions per job. Default: the first run chooses it."""
     extends: Text | tuple[Text, ...] | None = None
     """A file or files that this spec builds on."""
+
+    @property
+    def asked(self) -> list[tuple[Route, DatasetText]]:
+        """The datasets whose questions are asked, each with its route."""
+        named: list[tuple[Route, DatasetText]] = [
+            (("datasets", label), entry) for label, entry in (self.datasets or {}).items()
+        ]
+        return named if self.dataset is None else [(("dataset",), self.dataset), *named]
 
     @model_validator(mode="after")
     def _questions(self) -> Self:

@@ -40,7 +40,7 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
     },
     "LoopText": {"when": "if: {}"},
     "AnalysisText": dict.fromkeys(
-        ("stop", "stopping", "early_stopping"), "stopping: {rule: together} at the top of the spec"
+        ("stop", "stopping", "early_stopping"), "stopping: {min_questions: 50} at the top of the spec"
     ),
     "StepText": {
         **dict.fromkeys(_GRAPHS, "hears: {}"),

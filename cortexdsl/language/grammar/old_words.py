@@ -48,6 +48,11 @@ def _participation(counts: Any) -> str:
 KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "MethodText": {"like": "extends: {}", "match": _budget, "team": "agents: {}"},
     "DatasetText": {
+        "path": "file: {} beside name",
+        "revision": "hub: OWNER/NAME@{}",
+        "labels": "kind: {}",
+        "tolerance": "metric: within {}",
+        "reading": "strict: true, if only answers in the requested format count",
         "config": "subset: {}",
         "decimal": lambda mark: f"table: decimal {'point' if mark == '.' else 'comma'}",
         "delimiter": lambda sign: f"table: {json.dumps(sign)}",
@@ -89,7 +94,12 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "stream": "timeout: 20 min for long replies, which are then streamed",
     },
     "PriceText": dict.fromkeys(("cache_write", "cache_write_1h"), "cached: alone; writing follows from input"),
-    "ServerText": {"ready": "nothing: /models says whether the server is ready"},
+    "ServerText": {
+        "ready": "nothing: /models says whether the server is ready",
+        "url": "command: with {port}, or export {} in the environment variable of env",
+    },
+    "BatchSettingsText": {"requests": "nothing: a batch has as many calls as the provider takes"},
+    "OptimiserText": {"alpha": "nothing: the adapter is scaled by 1"},
     "ExpectedText": {
         "accuracy": "differences: {CLAIM: ACCURACY}, for claims about one accuracy",
         "refuse": "power: 0.8, so that the run does not start with less",
@@ -138,6 +148,9 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "loss": dict.fromkeys(("dpo_norm", "ipo", "hinge", "nca", "bco", "sppo", "apo_zero", "apo_down"), "dpo"),
     "tool": {"python": "package.module:function"},
     "transport": {"litellm": ""},
+    "rule": {"together": ""},
+    "per": {"key": ""},
+    "chooses": {"agents": ""},
     "shard_size": {"auto": ""},
 }
 """By the key that is written now: old values, each with the new one."""

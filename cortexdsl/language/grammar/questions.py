@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.core import KnowledgeSource
 from cortexdsl.language.grammar.addresses import Address, KeyName, Place
 from cortexdsl.language.grammar.core_words import FromCore
-from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, Positive, StrictEntry, Text, Whole, invalid
+from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, StrictEntry, Text, Whole, invalid
 from cortexdsl.tasks.retrieval.sources import KEYS
 
 
@@ -26,7 +26,7 @@ Texts: TypeAlias = Annotated[
     BeforeValidator(_several, json_schema_input_type=Text | tuple[Text | int, ...]),
 ]
 
-COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group", "labels", "gold", "records",
+COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group", "gold", "records",
            "images", "entry", "examples")  # fmt: skip
 """The words of a dataset that name its columns."""
 
@@ -55,17 +55,15 @@ def _listed_name(value: Any) -> Any:
     return value
 
 
-def _tolerance(value: Any) -> Any:
-    """Return a tolerance as the core spells it: `0.01`, or `5%` of the right answer."""
-    if isinstance(value, str):
-        share = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value)
-        if share is None or not 0 < float(share[1]) < 100:
-            raise invalid("this is not a tolerance", "write a number such as 0.01, or a share such as 5%")
-        return f"{float(share[1]):.12g}%"
-    return f"{value:.12g}"
-
-
-_Tolerance: TypeAlias = Annotated[Positive | Text, OneOf("a number such as 0.01", "5%"), AfterValidator(_tolerance)]
+def _metric(text: str) -> str:
+    """Return a way of grading; a tolerance as the core spells it: `within 0.01`, or `within 5%` of the right answer."""
+    if not text.startswith("within"):
+        return text
+    written = re.fullmatch(r"within\s+(\d+(?:\.\d+)?(?:e-?\d+)?)\s*(%?)", text)
+    number = float(written[1]) if written else 0.0
+    if written is None or not 0 < number < (100 if written[2] else 1e30):
+        raise invalid("this is not a tolerance", "write within 0.01, or within 5%")
+    return f"within {number:.12g}{written[2]}"
 
 
 class DatasetText(StrictEntry):
@@ -77,7 +75,7 @@ class DatasetText(StrictEntry):
         **dict.fromkeys(("n", "limit", "count", "samples", "questions"), "write size: how many questions are asked"),
         **dict.fromkeys(("sep", "separator"), "write table: and what divides the cells of a CSV file"),
         **dict.fromkeys(("hf", "huggingface", "repo", "repo_id"), "write hub: OWNER/NAME"),
-        **dict.fromkeys(("commit", "sha", "rev", "version"), "write revision: the commit of a dataset of the hub"),
+        **dict.fromkeys(("commit", "sha", "rev", "version"), "write hub: OWNER/NAME@COMMIT"),
         **dict.fromkeys(("target", "label", "answers"), "write answer: the column that holds the right answer"),
         "options": "write choices: the column that holds a list of options, or one column for each",
         "columns": "name each column by what it holds: question: COLUMN, answer: COLUMN, choices: [COLUMNS]",
@@ -85,14 +83,10 @@ class DatasetText(StrictEntry):
 
     name: Annotated[Name, BeforeValidator(_listed_name, json_schema_input_type=Name)] | None = None
     """A listed dataset, such as gsm8k. `cortexdsl data list` prints the list."""
-    path: Place | None = None
-    """For a listed dataset: its official file or folder, or env:NAME."""
     file: Place | None = None
-    """Your own JSON, JSONL, CSV or Parquet file, or env:NAME."""
+    """Your own JSON, JSONL, CSV or Parquet file, or env:NAME; with name, the official file or folder of the dataset."""
     hub: HubId | None = None
-    """Any dataset of the Hugging Face hub: OWNER/NAME."""
-    revision: Text | None = None
-    """The commit of a dataset of the hub."""
+    """Any dataset of the Hugging Face hub: OWNER/NAME, or OWNER/NAME@COMMIT."""
     subset: Texts = ()
     """Parts of the dataset, such as subjects of mmlu; of a dataset of the hub, its configuration."""
     split: Text | None = None
@@ -128,25 +122,19 @@ class DatasetText(StrictEntry):
     of them are one answer. Default: the calls in the question."""
     group: Text | None = None
     """The column with the group of a question, for means over groups."""
-    labels: Texts = ()
-    """For `kind: labels`: all possible answers."""
     gold: Text | None = None
     """How the answer column contains the right answer: plain, hashes, boxed, label, first_option, option_number,
     option_text, boolean, answers_or_none, number, spans, preference or tests."""
     records: Text | None = None
     """For a JSON file: the path to the list of rows, such as data.paragraphs.qas."""
-    kind: Text | None = None
-    """The kind of answers: number, quantity, choice, yesno, expression, text, spans, labels, free, instructions, open,
-    code or pair."""
-    metric: Text | None = None
-    """How answers are graded. Default: the usual way of their kind."""
-    tolerance: Annotated[Positive | Text, OneOf("a number such as 0.01", "5%"), AfterValidator(_tolerance)] | None = (
-        None
-    )
-    """For numbers: how far an answer may be from the right one, such as 0.01 or 5%; in votes from an earlier answer."""
-    reading: Literal["lenient", "strict"] = "lenient"
-    """Which reading of a reply is scored. strict: only an answer in the requested format counts. lenient: the last
-    statement of an answer counts."""
+    kind: Annotated[Text | Annotated[tuple[Text, ...], Field(min_length=1)], OneOf()] | None = None
+    """The kind of answers: number, quantity, choice, yesno, expression, text, spans, free, instructions, open, code or
+    pair; or a list of all possible answers."""
+    metric: Annotated[Text, AfterValidator(_metric)] | None = None
+    """How answers are graded. Default: the usual way of their kind. For numbers also how far an answer may be from the
+    right one, and in votes from an earlier answer: within 0.01, or within 5%."""
+    strict: Flag = False
+    """true: only an answer in the requested format counts. false: the last statement of an answer counts."""
     shuffle_options: Flag | None = None
     """Whether the options of each question are shuffled."""
     table: Annotated[Texts, AfterValidator(_table)] = ()
@@ -168,33 +156,44 @@ class DatasetText(StrictEntry):
         return self
 
     @property
-    def table_parts(self) -> dict[str, str]:
-        """The fields of the core that `table` states."""
-        return dict(map(_table_part, self.table))
+    def parts(self) -> dict[str, Any]:
+        """The fields of the core that words state together with others, or in other words."""
+        said: dict[str, Any] = dict(map(_table_part, self.table))
+        if self.metric is not None:
+            is_tolerance = self.metric.startswith("within ")
+            said |= {"tolerance": self.metric[7:]} if is_tolerance else {"metric": self.metric}
+        if self.kind is not None:
+            said["kind"] = self.kind if isinstance(self.kind, str) else "labels"
+        if self.hub is not None:
+            hub, _, revision = self.hub.partition("@")
+            said |= {"hub": hub, "revision": revision or None}
+        return said | ({"reading": "strict"} if self.strict else {})
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that it names, and all possible answers."""
+        named = {name: value for name in COLUMNS if (value := getattr(self, name))}
+        return named if isinstance(self.kind, str | None) else {**named, "labels": self.kind}
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The words that say where the questions come from; none if they come from another entry."""
-        return tuple(word for word in ("name", "file", "hub") if getattr(self, word) is not None)
+        named = [word for word in ("name", "file", "hub") if getattr(self, word) is not None]
+        return tuple(word for word in named if word != "file" or "name" not in named)
 
     def _misplaced(self, source: str) -> Iterator[tuple[str, str]]:
         """Yield the words that would have no effect beside others, and why."""
         allowed = {
-            "path": source == "name",
-            "revision": source == "hub" or (source == "name" and self.path is None),
             "split": source != "file",
             "records": source != "hub",
             "drop_unanswered": source != "name",
         }
         for word in self.model_fields_set:
             if not allowed.get(word, True):
-                other = "path" if word == "revision" and source == "name" else source
-                yield word, f"{word} does not go with {other}"
-        for part in self.table_parts:
+                yield word, f"{word} does not go with {source}"
+        for part, _ in map(_table_part, self.table):
             if source == "name" or (part != "decimal" and source != "file"):
                 yield "table", f"the {part} is for a file of your own"
-        if self.tolerance is not None and self.metric is not None:
-            yield "metric", "tolerance says how numbers are graded"
         if self.ids and self.stratify:
             yield "stratify", "ids names the questions, so nothing is left to stratify"
         if self.ids and self.size is not None and self.size != len(self.ids):
@@ -205,9 +204,6 @@ _SOURCES = "write name: gsm8k, or file: questions.csv, or hub: OWNER/NAME"
 
 
 def _with_source(entry: DatasetText) -> DatasetText:
-    if not entry.sources and entry.path is not None:
-        what = "path is for the official files of a dataset of the list, and no name is written"
-        raise invalid(what, "for questions of your own write file: instead of path:")
     if not entry.sources:
         raise invalid("a dataset has one source, and this one has none", _SOURCES)
     return entry

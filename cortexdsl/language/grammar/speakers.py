@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
 from cortexdsl.core import BatchSettings, Model
+from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.addresses import KeyName, address
 from cortexdsl.language.grammar.core_words import core_value, with_words_of
 from cortexdsl.language.grammar.entries import (
@@ -318,7 +319,16 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
     "program": (),
 }
 """The tools, and the words of their entries; all of them may have `about`. `python` is any function."""
-_Function: TypeAlias = Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")]
+
+
+def _function(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", name):
+        remedy = nearest(name, [tool for tool in TOOLS if tool != "python"])
+        raise invalid(f"{shown(name)} is not a tool", f"{remedy}; a function is written as package.module:function")
+    return name
+
+
+_Function: TypeAlias = Annotated[Text, AfterValidator(_function)]
 
 
 class ToolText(StrictEntry):

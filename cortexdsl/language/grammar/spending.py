@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
@@ -75,7 +75,8 @@ def _limits_something(rate: Rate, written: Collection[str]) -> None:
 
 _RATE = "{requests: 500/min, tokens: 200k/min}"
 RateEntry: TypeAlias = Annotated[
-    Rate, FromCore(_RATE, _limits_something, requests=RateLimitsText, tokens=RateLimitsText)
+    Rate,
+    FromCore(_RATE, _limits_something, requests=RateLimitsText, tokens=RateLimitsText, per=Literal["model"]),
 ]
 BatchEntry: TypeAlias = Annotated[
     BatchSettings, FromCore("{requests: 10000, tokens: 2000000, wait: 600}", wait=Duration)

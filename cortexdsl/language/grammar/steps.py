@@ -118,7 +118,13 @@ class EdgeForm(StrictEntry):
     """The role whose agents the calls are about."""
 
 
-@with_words_of(Step, settable=True, uses=AtLeastOne, temperature=Annotated[Number, Field(ge=0, le=10)] | None)
+@with_words_of(
+    Step,
+    settable=True,
+    uses=AtLeastOne,
+    chooses=Literal["turns"],
+    temperature=Annotated[Number, Field(ge=0, le=10)] | None,
+)
 class StepText(StrictEntry):
     """A kind of turn: who speaks, what the prompt shows, and what is read from the reply."""
 

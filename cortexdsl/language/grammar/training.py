@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field, model_validator
 
 from cortexdsl.language.grammar.addresses import Place
-from cortexdsl.language.grammar.entries import Flag, Name, Share, StrictEntry, Template, Variable, Whole, invalid
+from cortexdsl.language.grammar.entries import Flag, Name, Share, StrictEntry, Variable, Whole, invalid
 from cortexdsl.language.grammar.questions import DatasetText
 
 Loss: TypeAlias = Literal["dpo", "sft"]
@@ -36,8 +36,6 @@ class OptimiserText(StrictEntry):
     """The weight of staying close to the untrained model."""
     rank: Annotated[Whole, Field(ge=1, le=4_096)] = 256
     """The rank of the adapter (LoRA)."""
-    alpha: Annotated[float, Field(gt=0, le=65_536, strict=True)] | None = None
-    """The adapter is scaled by alpha / rank. Default: rank."""
     rate: Annotated[float, Field(gt=0, le=1, strict=True)] = 5e-6
     """The learning rate."""
     epochs: Annotated[float, Field(gt=0, le=10_000, strict=True)] = 1.0
@@ -81,8 +79,6 @@ class TrainText(StrictEntry):
     """How many times all roles learn. ACC-Debate+ learns twice."""
     opening: Flag = True
     """Whether guided replies are also made for the opening. false: only from round 1 on, as Algorithm 1 says."""
-    guide: Template = "acc/guide.j2"
-    """The template of the prompt of a guided reply."""
     weights: Place | None = None
     """The folder with the model's weights, if a server runs the model."""
     optimiser: OptimiserText = Field(default_factory=lambda: OptimiserText.model_validate({}))

@@ -192,9 +192,8 @@ class BatchQueue:
 
     def _is_too_much(self, forming: _Forming, pending: PendingCall) -> bool:
         protocol, settings = self._protocol, self._settings
-        most = min(protocol.most_requests, settings.requests or protocol.most_requests)
         return (
-            len(forming.calls) >= most
+            len(forming.calls) >= protocol.most_requests
             or forming.size + pending.size > protocol.most_bytes
             or (settings.tokens is not None and forming.tokens + pending.prompt_tokens > settings.tokens)
         )

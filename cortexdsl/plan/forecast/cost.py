@@ -34,7 +34,7 @@ from cortexdsl.plan.rehearsal.estimate import (
     rehearse,
 )
 from cortexdsl.plan.rehearsal.full_length import depends_on_replies
-from cortexdsl.plan.training import Phase, Training, guides_for
+from cortexdsl.plan.training import GUIDE, Phase, Training, guides_for
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
 from cortexdsl.templates.templates import Templates
@@ -163,7 +163,7 @@ async def _rehearse_phase(
     sample = _sample(task, len(plan.cells))
     rehearsal = Rehearsal(renderer(plan.templates, task), lengths)
     for question in sample:
-        guides = guides_for(task, question, training.said.guide, plan.templates, plan.seed)
+        guides = guides_for(task, question, GUIDE, plan.templates, plan.seed)
         await trajectory(
             phase.method, question, rehearsal.ports(), guides, role=phase.role, samples=training.said.samples,
             seed=plan.seed, opening=training.said.opening,

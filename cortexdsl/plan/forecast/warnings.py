@@ -109,8 +109,8 @@ def unclaimed_cells(plan: Plan, spec: Spec) -> list[Problem]:
     what = race_in_words(plan)
     if not what:
         return []
-    remedy = f"claim something of each, such as accuracy({plan.cells[0].name}) > accuracy(every other), or write rule:"
-    return [spec.problem(("stopping",), what, f"{remedy} together")]
+    remedy = f"claim something of each, such as accuracy({plan.cells[0].name}) > accuracy(every other), or"
+    return [spec.problem(("stopping",), what, f"{remedy} remove rule: racing")]
 
 
 def partial_judges(plan: Plan, spec: Spec) -> list[Problem]:
