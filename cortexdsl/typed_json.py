@@ -37,6 +37,13 @@ def parse_json(content: str | bytes) -> Any:
         return None
 
 
+def json_at(value: Any, *path: str) -> Any:
+    """Return what lies at a path of keys in a JSON value from anywhere; None if there is nothing."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
 class FieldError(ValueError):
     """A field is missing or wrong; the message begins with its path.
 

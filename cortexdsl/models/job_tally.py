@@ -22,6 +22,7 @@ from cortexdsl.files import write_file
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.interface import MOST_TOKENS
+from cortexdsl.typed_json import json_at
 
 SCHEMA_VERSION = 2
 EVERY = 1.0
@@ -214,10 +215,9 @@ def _read(path: Path | None) -> dict[str, Any]:
 
 def _number(tally: Any, *path: str) -> float:
     """Return the number at a path of keys in what may have been edited; 0 if there is none."""
-    for name in path:
-        tally = tally.get(name) if isinstance(tally, dict) else None
-    is_number = isinstance(tally, int | float) and not isinstance(tally, bool) and -MOST_TOKENS <= tally <= MOST_TOKENS
-    return tally if is_number else 0
+    value = json_at(tally, *path)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and -MOST_TOKENS <= value <= MOST_TOKENS
+    return value if is_number else 0
 
 
 def _counts(tally: dict[str, Any], name: str) -> Counter[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import LARGEST_REPLY
-from cortexdsl.models.transports.responses import refuse_page, refuse_redirect
+from cortexdsl.models.transports.responses import refuse_page, refuse_redirect, whole
 from cortexdsl.typed_json import parse_json
 
 if TYPE_CHECKING:
@@ -54,13 +54,9 @@ class BatchHttp:
             Foreign if the body is not a JSON object.
         """
         async with self._exchange(method, url, headers, **content) as response:
-            body = bytearray()
-            async for part in response.aiter_bytes():
-                body += part
-                if len(body) > _LARGEST_STATUS:
-                    raise Failure(FailureKind.FOREIGN, f"{method} {url}: more than a batch can have to say")
-        refuse_page(bytes(body))
-        document = parse_json(bytes(body).decode("utf-8", "replace"))
+            body = await whole(response.aiter_bytes(), {}, _LARGEST_STATUS)
+        refuse_page(body)
+        document = parse_json(body.decode("utf-8", "replace"))
         if not isinstance(document, dict):
             raise Failure(FailureKind.FOREIGN, f"{method} {url}: the body is not a JSON object")
         return document

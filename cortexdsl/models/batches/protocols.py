@@ -19,7 +19,7 @@ from cortexdsl.models.batches.requests import BatchRequest, BatchResponse
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import TOO_LARGE, Failure, from_status
 from cortexdsl.models.transports.interface import MOST_TOKENS
-from cortexdsl.typed_json import parse_json
+from cortexdsl.typed_json import json_at, parse_json
 
 WAVE = "cortexdsl_wave"
 """The name in a batch's metadata for the id of the wave that it was made from."""
@@ -199,8 +199,8 @@ class OpenAIBatches(BatchProtocol):
         if isinstance(response, Mapping) and "body" in response:
             status = response.get("status_code")
             return BatchResponse(status if isinstance(status, int) else 200, _compact(response["body"]))
-        error = _mapping(result.get("error"))
-        return _without_response(str(error.get("code") or ""), str(error.get("message") or "the batch has no reply"))
+        code, message = (json_at(result, "error", name) for name in ("code", "message"))
+        return _without_response(str(code or ""), str(message or "the batch has no reply"))
 
 
 class AnthropicBatches(BatchProtocol):
@@ -233,15 +233,13 @@ class AnthropicBatches(BatchProtocol):
 
     @staticmethod
     def _read(result: Mapping[str, Any]) -> Outcome:
-        inner = _mapping(result.get("result"))
-        kind = str(inner.get("type"))
+        kind, error = str(json_at(result, "result", "type")), json_at(result, "result", "error")
         if kind == "succeeded":
-            return BatchResponse(200, _compact(inner.get("message")))
+            return BatchResponse(200, _compact(json_at(result, "result", "message")))
         if kind == "errored":
-            error = _mapping(inner.get("error"))
-            error = _mapping(error.get("error", error))
-            status = _STATUSES.get(str(error.get("type")), 500)
-            return BatchResponse(status, _compact({"type": "error", "error": dict(error)}))
+            error = json_at(error, "error") or error or {}
+            status = _STATUSES.get(str(json_at(error, "type")), 500)
+            return BatchResponse(status, _compact({"type": "error", "error": error}))
         return _without_response(kind, "the batch has no reply")
 
 
@@ -283,7 +281,7 @@ def _without_response(word: str, message: str) -> Failure:
 
 def _refusal(errors: Any) -> Failure:
     """Return why a provider refused a batch as a whole; a full queue may pass."""
-    listed = _mapping(errors).get("data")
+    listed = json_at(errors, "data")
     first = next((error for error in listed or () if isinstance(error, Mapping)), {})
     code, message = str(first.get("code") or ""), str(first.get("message") or "no explanation")
     if "limit" in code:
@@ -307,10 +305,6 @@ def _id_of(made: Mapping[str, Any]) -> str:
 
 def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else 0
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _sum(counts: Any) -> int:

@@ -115,11 +115,8 @@ class LogFolder:
 
     def find(self, key: str, own: int | None, *, errors_again: bool) -> dict[str, Any] | None:
         """Return the record of a key: the job's own first, replies before failures; None if there is none."""
-        for place in self._places(key, own, errors_again=errors_again):
-            record = self._take(place)
-            if record is not None and record["key"] == key:
-                return record
-        return None
+        records = map(self._take, self._places(key, own, errors_again=errors_again))
+        return next((record for record in records if record is not None and record["key"] == key), None)
 
     def reply(self, key: str, own: int | None, *, errors_again: bool) -> Reply | None:
         """Return the reply to a key, which `find` has the record of."""
@@ -193,10 +190,8 @@ class LogFolder:
 
     def has_error(self, key: str) -> bool:
         """Return whether the logs have nothing but failures for a key."""
-        name = name_of(key)
-        first = self._first.get(name)
-        places = [] if first is None else [first, *self._more.get(name, ())]
-        return bool(places) and all(self._entry(place).is_error for place in places)
+        places = self._places(key, None, errors_again=False)
+        return bool(places) and bool(self._entry(places[0]).is_error)
 
     def leave(self, number: int) -> None:
         """Stop keeping the index of a log that this process has written, and look for what others write there."""

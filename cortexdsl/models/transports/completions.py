@@ -16,7 +16,7 @@ from cortexdsl.core import TOOL_CALLED, FunctionCall, Offer, Tokens, separated
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import NO_COMPLETION, Failure
 from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, TokenCounts
-from cortexdsl.typed_json import parse_json
+from cortexdsl.typed_json import json_at, parse_json
 
 _CACHE_READS = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
 """Names for the tokens of a prompt that a provider read from its cache: Anthropic's and DeepSeek's."""
@@ -66,9 +66,9 @@ def completion(document: Any, *, seed_refused: bool, offer: Offer | None = None)
         Malformed if it is not a chat completion, the content is not a text, or a call of a tool replaces it; content
         filter if a refusal replaces it; transient if the server broke it off.
     """
-    choices, usage = _at(document, "choices"), _at(document, "usage")
+    choices, usage = json_at(document, "choices"), json_at(document, "usage")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    message, reason = _at(choice, "message"), _at(choice, "finish_reason")
+    message, reason = json_at(choice, "message"), json_at(choice, "finish_reason")
     if not isinstance(message, dict):
         raise Failure(FailureKind.MALFORMED, NO_COMPLETION)
     counts = token_counts(usage)
@@ -78,7 +78,7 @@ def completion(document: Any, *, seed_refused: bool, offer: Offer | None = None)
     if requests:
         content = content or ""
     elif content is None or (isinstance(content, str) and not content.strip()):
-        refusal = message.get("refusal") or _at(message, "provider_specific_fields", "refusal")  # litellm's
+        refusal = message.get("refusal") or json_at(message, "provider_specific_fields", "refusal")  # litellm's
         if refusal:
             raise Failure(FailureKind.CONTENT_FILTER, f"the model refused: {refusal}", usage=counts)
         if content is None and message.get("tool_calls"):
@@ -103,19 +103,12 @@ def completion(document: Any, *, seed_refused: bool, offer: Offer | None = None)
         seed_refused=seed_refused,
         reasoning=thought,
         reasoning_tokens=_first(  # the second is SGLang's place for it
-            _at(usage, "completion_tokens_details", "reasoning_tokens"), _at(usage, "reasoning_tokens")
+            json_at(usage, "completion_tokens_details", "reasoning_tokens"), json_at(usage, "reasoning_tokens")
         ),
-        tokens=tokens_of(_at(choice, "logprobs"), text),
+        tokens=tokens_of(json_at(choice, "logprobs"), text),
         requests=requests,
         returned={name: message[name] for name in _RETURNED if message.get(name)} if requests else {},
     )
-
-
-def _at(value: Any, *path: str) -> Any:
-    """Return what lies at a path of keys; None if there is nothing."""
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 _RETURNED = ("reasoning_content", "reasoning_details", "thinking_blocks")
@@ -127,12 +120,12 @@ def _function_calls(written: Any) -> tuple[FunctionCall, ...]:
     """Return the function calls of a message; a name or arguments that are missing are empty."""
     found = []
     for each in written if isinstance(written, list) else ():
-        arguments = _at(each, "function", "arguments")
+        arguments = json_at(each, "function", "arguments")
         if isinstance(arguments, dict):  # Ollama's own protocol, and servers that copy it
             arguments = json.dumps(arguments)
         parts = (
             part if isinstance(part, str) else ""
-            for part in (_at(each, "id"), _at(each, "function", "name"), arguments)
+            for part in (json_at(each, "id"), json_at(each, "function", "name"), arguments)
         )
         found.append(FunctionCall(*parts))
     return tuple(found)
@@ -155,21 +148,21 @@ def _content(content: Any) -> tuple[Any, str]:
 
 def token_counts(usage: Any) -> TokenCounts:
     """Return the counts of a `usage`, by the names that each provider gives them."""
-    detail = _at(usage, "prompt_tokens_details")
+    detail = json_at(usage, "prompt_tokens_details")
     return TokenCounts(
-        _first(_at(usage, "prompt_tokens")),
-        _first(_at(usage, "completion_tokens")),
-        _first(_at(detail, "cached_tokens"), *(_at(usage, name) for name in _CACHE_READS)),
-        _first(*(_at(detail, name) for name in _CACHE_WRITES), _at(usage, "cache_creation_input_tokens")),
-        _first(_at(detail, _WRITES, _HOUR), _at(usage, "cache_creation", _HOUR)),
+        _first(json_at(usage, "prompt_tokens")),
+        _first(json_at(usage, "completion_tokens")),
+        _first(json_at(detail, "cached_tokens"), *(json_at(usage, name) for name in _CACHE_READS)),
+        _first(*(json_at(detail, name) for name in _CACHE_WRITES), json_at(usage, "cache_creation_input_tokens")),
+        _first(json_at(detail, _WRITES, _HOUR), json_at(usage, "cache_creation", _HOUR)),
     )
 
 
 def _billed(usage: Any) -> float | None:
     """Return the dollars that OpenRouter says a call cost; with a key of one's own at the provider, both bills."""
-    costs = [_at(usage, "cost")]
-    if _at(usage, "is_byok") is True:
-        costs.append(_at(usage, "cost_details", "upstream_inference_cost"))
+    costs = [json_at(usage, "cost")]
+    if json_at(usage, "is_byok") is True:
+        costs.append(json_at(usage, "cost_details", "upstream_inference_cost"))
     known = [c for c in costs if isinstance(c, int | float) and not isinstance(c, bool) and 0 <= c < math.inf]
     return float(sum(known)) if known else None
 
@@ -212,7 +205,7 @@ def tokens_of(logprobs: Any, text: str) -> Tokens:
         The characters sum to the length of the text: space belongs to the token before it, and tokens within one
         character are joined. Empty if there are no tokens, or if they do not spell the text.
     """
-    pieces = _pieces(_at(logprobs, "content"))
+    pieces = _pieces(json_at(logprobs, "content"))
     solid = [place for place, letter in enumerate(text) if not letter.isspace()]
     letters = [text[place].encode("utf-8", "surrogatepass") for place in solid]
     written, spelled = b"".join(piece for piece, _ in pieces), b"".join(letters)
@@ -243,7 +236,7 @@ def _pieces(content: Any) -> list[tuple[bytes, float]]:
     """Return what each token spells, without space, and its log-probability; nothing if one cannot be read."""
     pieces = []
     for entry in content if isinstance(content, list) else ():
-        token, logprob, spelled = (_at(entry, name) for name in ("token", "logprob", "bytes"))
+        token, logprob, spelled = (json_at(entry, name) for name in ("token", "logprob", "bytes"))
         is_number = isinstance(logprob, int | float) and not isinstance(logprob, bool) and -1e300 < logprob < 0.001
         if not isinstance(token, str) or not is_number:
             return []

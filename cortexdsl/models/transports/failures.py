@@ -10,7 +10,7 @@ from typing import Any
 from cortexdsl.models.transports.failure_kinds import NO_STATUS, FailureKind, ServerError, kind_by_rules
 from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.rate_headers import retry_after
-from cortexdsl.typed_json import parse_json
+from cortexdsl.typed_json import json_at, parse_json
 
 LONGEST_EXCERPT = 300
 
@@ -105,13 +105,13 @@ def error_in(body: bytes) -> Failure | None:
     if _ERROR not in body:
         return None
     content: Any = parse_json(body.decode("utf-8", "replace"))
-    choices = content.get("choices") if isinstance(content, dict) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    error = next((part["error"] for part in (content, choice) if isinstance(part, dict) and part.get("error")), None)
-    if error is None or (choice is not None and choice.get("error") is not error):
+    choices = json_at(content, "choices")
+    # With choices, only an error in the choice counts: otherwise the reply is there.
+    error = json_at(choices[0], "error") if isinstance(choices, list) and choices else json_at(content, "error")
+    if not error:
         return None
     text = json.dumps({"error": error})
-    codes = [str(error.get(name)) for name in ("code", "status", "type")] if isinstance(error, dict) else []
+    codes = [str(json_at(error, name)) for name in ("code", "status", "type")]
     status = next((int(code) for code in codes if re.fullmatch("[45][0-9][0-9]", code)), NO_STATUS)
     read = ServerError.read(status, text)
     return Failure(kind_by_rules(read), f"HTTP 200 with an error: {_message(text)}", retry_after=read.wait)
@@ -194,10 +194,7 @@ def _message(body: str) -> str:
     return f"{words} ({above})" if above else words
 
 
-def _words_of_upstream(error: Mapping[str, Any]) -> str:
+def _words_of_upstream(error: Any) -> str:
     """Return what the provider behind OpenRouter said; empty if it is not told."""
-    metadata = error.get("metadata")
-    raw = metadata.get("raw") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(raw, str) or not raw:
-        return ""
-    return f"{metadata.get('provider_name') or 'its provider'}: {raw}"
+    raw, name = json_at(error, "metadata", "raw"), json_at(error, "metadata", "provider_name")
+    return f"{name or 'its provider'}: {raw}" if isinstance(raw, str) and raw else ""
