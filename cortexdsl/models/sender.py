@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from cortexdsl.core import EMPTY_REPLY, NO_USAGE, REASONING_ONLY, Model, Rate, Usage
 from cortexdsl.errors import BudgetError, ModelError, RecordError
 from cortexdsl.models.budget import Budget
-from cortexdsl.models.call_log.records import estimated_tokens
+from cortexdsl.models.call_log.records import CHARACTERS_PER_TOKEN
 from cortexdsl.models.control import LOOK_EVERY, Controls
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints, Route
@@ -278,8 +278,8 @@ def check_reply(raw: Raw, secrets: Secrets) -> Raw:
 
 def cost_of_reply(model: Model, raw: Raw, estimated_prompt: int, *, is_new: bool) -> Usage:
     """Return what an attempt that brought a reply has cost; counts that are missing are estimated."""
-    written = raw.text + raw.reasoning + "".join(each.arguments for each in raw.requests)
-    usage = _usage_of(model, raw.usage, estimated_prompt, estimated_tokens([{"content": written}]), raw.billed)
+    written = len(raw.text) + len(raw.reasoning) + sum(len(each.arguments) for each in raw.requests)
+    usage = _usage_of(model, raw.usage, estimated_prompt, written // CHARACTERS_PER_TOKEN, raw.billed)
     return replace(usage, calls=int(is_new), failed=0 if is_new else -1)
 
 

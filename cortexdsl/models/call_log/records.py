@@ -16,7 +16,7 @@ from cortexdsl.models.endpoints.credentials import without_credentials
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, TokenCounts
 
-_CHARACTERS_PER_TOKEN = 4
+CHARACTERS_PER_TOKEN = 4
 _ALWAYS_COUNTED = ("prompt_tokens", "completion_tokens")
 # The fields of the index come first, so that a line with a valid checksum need not be parsed for them.
 _HEAD = re.compile(
@@ -193,7 +193,7 @@ def usage_of(record: Mapping[str, Any]) -> Usage:
     if completion is None:
         written = sum(len(record.get(part) or "") for part in ("reply", "reasoning"))
         written += sum(len(arguments) for _, _, arguments in record.get("requests") or ())
-        completion = written // _CHARACTERS_PER_TOKEN + lost.get("completion_tokens", 0)
+        completion = written // CHARACTERS_PER_TOKEN + lost.get("completion_tokens", 0)
     is_failure = record.get("error") is not None
     dollars, attempts = paid_dollars(record) or 0.0, record.get("attempts") or 1
     cached = (record.get("usage") or {}).get("cached_tokens") or 0
@@ -202,7 +202,7 @@ def usage_of(record: Mapping[str, Any]) -> Usage:
 
 def estimated_tokens(messages: Any) -> int:
     """Return the estimated tokens of a prompt: a quarter of its characters."""
-    return sum(len(message["content"]) for message in messages) // _CHARACTERS_PER_TOKEN
+    return sum(len(message["content"]) for message in messages) // CHARACTERS_PER_TOKEN
 
 
 def _is_call(record: Mapping[str, Any]) -> bool:

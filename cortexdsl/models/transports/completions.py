@@ -205,6 +205,8 @@ def tokens_of(logprobs: Any, text: str) -> Tokens:
         The characters sum to the length of the text: space belongs to the token before it, and tokens within one
         character are joined. Empty if there are no tokens, or if they do not spell the text.
     """
+    if logprobs is None:
+        return ()
     pieces = _pieces(json_at(logprobs, "content"))
     solid = [place for place, letter in enumerate(text) if not letter.isspace()]
     letters = [text[place].encode("utf-8", "surrogatepass") for place in solid]
