@@ -5,8 +5,9 @@ time that an undisturbed run takes, one process of a run, or all at once, is kil
 again, until the run is finished. The records of every finished run are compared, byte by byte, with those of one that
 nothing disturbed; the server notes which replies it delivered, so that what was asked again is counted.
 
-    python benchmarks/house/kills.py [--kills 100] [--seed 1] [--declared]
+    python benchmarks/house/kills.py [--kills 100] [--seed 1] [--declared | --files]
 
+With `--files` an engine answers rounds of files, and no server is asked; it notes a reply when its line is on disk.
 With `--declared` the spec declares the server, so that each run starts its own (and that one may be killed, too). A run
 that has not ended `HANGS` seconds after a kill is counted as hanging, and what its threads wait for is printed.
 """
@@ -19,6 +20,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +30,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 from aiohttp import web
@@ -66,7 +69,32 @@ SERVER = """\
 servers:
   stub: {{command: "{python} {script} --serve {{port}} --noted {noted}", env: STUB_URL}}
 """
+ENGINE = """\
+engines:
+  stub: {{command: "{python} {script} --noted {noted} --answer {{requests}} {{replies}}", parts: 2}}
+"""
 COMPARED = ("debates/**/*.jsonl", "scores.csv", "metrics.csv")
+
+
+def completion(raw: bytes) -> tuple[str, dict[str, Any]]:
+    """Return the name of what is asked, and a reply that depends on it alone."""
+    name = hashlib.sha256(raw).hexdigest()[:16]
+    number = int(name[:6], 16)
+    text = f"Answer: {number % 3}\nConfidence: 0.{number % 90 + 10}"
+    usage = {"prompt_tokens": 50, "completion_tokens": 10}
+    return name, {"choices": [{"finish_reason": "stop", "message": {"content": text}}], "usage": usage}
+
+
+def answer(requests: Path, replies: Path, noted: Path) -> None:
+    """Answer a file of requests line by line, and note each reply when it is written."""
+    with replies.open("w", buffering=1) as out, noted.open("a", buffering=1) as notes:
+        for line in requests.read_text().splitlines():
+            request = json.loads(line)
+            time.sleep(LATENCY / 10)
+            name, said = completion(json.dumps(request["body"]).encode())
+            reply = {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": said}, "error": None}
+            out.write(f"{json.dumps(reply)}\n")
+            notes.write(f"{name} arrived\n")
 
 
 async def serve(port: int, noted: Path) -> None:
@@ -76,17 +104,7 @@ async def serve(port: int, noted: Path) -> None:
     async def chat(request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         await asyncio.sleep(LATENCY)
-        name = hashlib.sha256(raw).hexdigest()[:16]
-        number = int(name[:6], 16)
-        said = {
-            "choices": [
-                {
-                    "finish_reason": "stop",
-                    "message": {"content": f"Answer: {number % 3}\nConfidence: 0.{number % 90 + 10}"},
-                }
-            ],
-            "usage": {"prompt_tokens": 50, "completion_tokens": 10},
-        }
+        name, said = completion(raw)
         response = web.Response(text=json.dumps(said), content_type="application/json")
         try:
             await response.prepare(request)
@@ -127,13 +145,19 @@ class Found:
 class Bench:
     """One folder with the spec, and runs in it."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str], *, is_declared: bool) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str], answers: str) -> None:
         self.folder = folder
         self.noted = folder / "noted.txt"
         self._environment = {**os.environ, **environment, "CI": "true"}
         (folder / "specs").mkdir(parents=True)
-        here = SERVER.format(python=sys.executable, script=Path(__file__).resolve(), noted=self.noted)
-        (folder / "specs" / "killed.yaml").write_text(SPEC + (here if is_declared else ""))
+        here = answers.format(python=sys.executable, script=Path(__file__).resolve(), noted=self.noted)
+        models = "openai/\\1, engine: stub" if answers == ENGINE else "direct/\\1, api_base: env:STUB_URL"
+        (folder / "specs" / "killed.yaml").write_text(
+            re.sub(r"direct/(\w+), api_base: env:STUB_URL", models, SPEC) + here
+        )
+        if answers == ENGINE:
+            command = [sys.executable, "-m", "cortexdsl", "trust", "killed"]
+            subprocess.run(command, cwd=folder, env=self._environment, stdout=subprocess.DEVNULL, check=True)
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start the run, or go on with it."""
@@ -180,6 +204,8 @@ def roles(run: psutil.Process) -> dict[str, list[psutil.Process]]:
             continue
         if "--serve" in said:
             role = "the server"
+        elif "--answer" in said:
+            role = "the engine"
         elif "cortexdsl.cli.worker" in said:
             role = "the worker" if parent == run.pid else "the worker's job server or a fork of it"
         else:
@@ -238,21 +264,27 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--declared", action="store_true", help="the spec declares the server")
+    parser.add_argument("--files", action="store_true", help="an engine answers files")
+    parser.add_argument("--answer", type=Path, nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--serve", type=int, metavar="PORT", help=argparse.SUPPRESS)
     parser.add_argument("--noted", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
         asyncio.run(serve(args.serve, args.noted))
         return
+    if args.answer:
+        answer(*args.answer, args.noted)
+        return
     chance, found = random.Random(args.seed), Found()
     with tempfile.TemporaryDirectory() as name:
         noted, port = Path(name) / "noted.txt", free_port()
         address = f"http://127.0.0.1:{port}/v1"
-        environment = {} if args.declared else {"STUB_URL": address}
+        environment = {} if args.declared or args.files else {"STUB_URL": address}
+        answers = ENGINE if args.files else SERVER if args.declared else ""
         command = [sys.executable, __file__, "--serve", str(port), "--noted", str(noted)]
-        server = None if args.declared else servers.start(command, f"{address}/models")
+        server = None if answers else servers.start(command, f"{address}/models")
         try:
-            calm = Bench(Path(name) / "calm", environment, is_declared=args.declared)
+            calm = Bench(Path(name) / "calm", environment, answers)
             began = time.monotonic()
             if calm.start().wait():
                 raise SystemExit((calm.folder / "said.txt").read_text())
@@ -261,12 +293,12 @@ def main() -> None:
             while found.victims.total() < args.kills:
                 experiment += 1
                 noted.write_text("")
-                bench = Bench(Path(name) / f"run{experiment}", environment, is_declared=args.declared)
+                bench = Bench(Path(name) / f"run{experiment}", environment, answers)
                 while not disturbed(bench, wall, chance, found):
                     continue
                 found.finished += 1
                 found.unequal += bench.records() != expected
-                bench.count(found, bench.noted if args.declared else noted)
+                bench.count(found, bench.noted if answers else noted)
                 print(f"{found.victims.total()} kills, {found.finished} runs finished", file=sys.stderr, flush=True)
         finally:
             if server is not None:
@@ -283,7 +315,7 @@ def _print(found: Found, wall: float) -> None:
         "processes left a minute later": found.left,
         "experiments finished by the same command": found.finished,
         "of these records, scores or metrics not byte-equal to an undisturbed run's": found.unequal,
-        "replies that the server made": found.calls,
+        "replies that the server or the engine made": found.calls,
         "of these asked again": found.again,
         "of these delivered before": found.again_after_arrival,
         "seconds of the undisturbed run": f"{wall:.1f}",

@@ -47,6 +47,8 @@ from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.recording import declare, record_files
 from cortexdsl.plan.shards import Shard
 
+_JOINING = ".joining"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
@@ -67,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
     declare(plan.layout, declaration_of(plan))
     gc.freeze()
     gc.disable()  # there is little garbage before a shard ends
-    print(run_loop(advance(plan, args.round, ClientOptions.of(plan, args), is_last=args.last)), file=sys.stderr)
+    try:
+        print(run_loop(advance(plan, args.round, ClientOptions.of(plan, args), is_last=args.last)), file=sys.stderr)
+    finally:
+        gc.enable()
     return 0
 
 
@@ -149,6 +154,7 @@ class _Round:
             # The cell that a budget is taken from, which has no budget itself, comes first.
             for cell in sorted(plan.cells, key=lambda cell: cell.match is not None):
                 place = dataset, cell.slug, shard.label
+                _join(Path(plan.layout.open_log(*place)), Path(plan.layout.call_log(*place)))
                 client = await stack.enter_async_context(self._client(*place))
                 client.rounds = self.sender
                 client.tally.count_earlier(client.logs.totals(Path(plan.layout.call_log(*place))))
@@ -232,13 +238,19 @@ def _close_logs(plan: Plan) -> Iterator[Path]:
             for shard in shards:
                 place = dataset, cell.slug, shard.label
                 opened, closed = Path(plan.layout.open_log(*place)), Path(plan.layout.call_log(*place))
-                if not closed.exists():
-                    opened.replace(closed)
+                if opened.exists():
+                    opened.replace(opened.with_suffix(_JOINING) if closed.exists() else closed)
                     sync_folder(closed.parent)
-                else:
-                    write_file(closed, _joined(closed, opened))
-                    opened.unlink(missing_ok=True)
+                _join(opened, closed)
                 yield closed
+
+
+def _join(opened: Path, closed: Path) -> None:
+    """Join an open log that has ended to the call log; no job reads it, so that none counts its calls twice."""
+    joining = opened.with_suffix(_JOINING)
+    if joining.exists():
+        write_file(closed, _joined(closed, joining))
+        joining.unlink()
 
 
 def _joined(*logs: Path) -> Iterator[bytes]:

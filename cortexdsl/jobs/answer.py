@@ -7,9 +7,10 @@ that was killed has written is kept in a hidden file, and is not asked again.
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from cortexdsl.core import Engine
@@ -64,7 +65,7 @@ def answer(name: str, engine: Engine, requests: Path, out: Path) -> str:
     log = out.parents[2] / "logs" / "rounds" / f"{number}-{part}.engine.log"
     earlier = read_replies(kept, lines) | read_replies(told, lines)
     if earlier:
-        _write(kept, earlier)
+        write_file(kept, (reply_line(key, reply) + b"\n" for key, reply in earlier.items()))
     told.unlink(missing_ok=True)
     open_lines = [line for key, line in lines.items() if key not in earlier]
     new: dict[str, BatchResponse] = {}
@@ -76,27 +77,22 @@ def answer(name: str, engine: Engine, requests: Path, out: Path) -> str:
     replies = earlier | new
     if not any(reply.status < _REFUSED for reply in replies.values()):
         _refuse(name, replies, told, reason)
-    missing = [key for key in lines if key not in replies]
-    write_file(
-        out,
-        (
-            (reply_line(key, replies[key]) if key in replies else missing_line(key, _lacking(name, reason))) + b"\n"
-            for key in lines
-        ),
-    )
+    lacking = f"the engine {name} has not answered" + (f": {reason}" if reason else "")
+    made = (reply_line(key, replies[key]) if key in replies else missing_line(key, lacking) for key in lines)
+    write_file(out, (line + b"\n" for line in made))
     for path in (kept, asked, told):
         path.unlink(missing_ok=True)
-    return f"{name}: {counted(len(replies), 'reply', 'replies')} to {counted(len(lines), 'request')}" + (
-        f", {_lacking(name, reason)}" if missing else ""
-    )
+    message = f"{name}: {counted(len(replies), 'reply', 'replies')} to {counted(len(lines), 'request')}"
+    return message if len(replies) == len(lines) else f"{message}, {lacking}"
 
 
 def _run(name: str, engine: Engine, requests: Path, replies: Path, log: Path) -> str:
     """Run the command, and return how it ended if not well."""
     program_of(name, engine)
-    words = shlex.split(engine.command)
-    for place, path in (("{requests}", str(requests)), ("{replies}", str(replies))):
-        words = [word.replace(place, path) for word in words]
+    paths = {"{requests}": str(requests), "{replies}": str(replies)}
+    words = [
+        re.sub("{requests}|{replies}", lambda place: paths[place[0]], word) for word in shlex.split(engine.command)
+    ]
     log.unlink(missing_ok=True)
     process = launch(words, log=log)
     try:
@@ -110,19 +106,20 @@ def _run(name: str, engine: Engine, requests: Path, replies: Path, log: Path) ->
     return f"it ended with status {status}{words_of_engine}\n    its log: {log}"
 
 
-def _lacking(name: str, reason: str) -> str:
-    return f"the engine {name} has not answered" + (f": {reason}" if reason else "")
-
-
 def _refuse(name: str, replies: Mapping[str, BatchResponse], told: Path, reason: str) -> None:
     """Raise the error of an engine that has answered nothing."""
-    if not replies and not reason and not told.exists():
-        raise InputError(f"engine {name}: it ended well, and wrote no file of replies\n    let it write to {{replies}}")
-    if not replies and not reason and _is_foreign(told):
-        raise InputError(
-            f"engine {name}: the file of replies is not in OpenAI's batch format, whose lines have custom_id and "
-            f"response\n    its first line: {_first_line(told)}"
-        )
+    if not replies and not reason:
+        if not told.exists():
+            raise InputError(
+                f"engine {name}: it ended well, and wrote no file of replies\n    let it write to {{replies}}"
+            )
+        lines = told.read_bytes().splitlines()
+        if not any(map(reply_in, lines)):
+            first = lines[0][:200].decode("utf-8", "replace").strip() if lines else ""
+            raise InputError(
+                f"engine {name}: the file of replies is not in OpenAI's batch format, whose lines have custom_id and "
+                f"response\n    its first line: {first or '(empty)'}"
+            )
     if replies:
         refused = next(iter(replies.values()))
         failure = from_status(refused.status, refused.body.decode("utf-8", "replace"), {}, 0.0)
@@ -130,18 +127,3 @@ def _refuse(name: str, replies: Mapping[str, BatchResponse], told: Path, reason:
             return
         reason = f"{failure}\n    {failure.kind.remedy}" + (f"\n    {reason}" if reason else "")
     raise ModelError(f"engine {name}: it answered no request: {reason or 'its file of replies has none of them'}")
-
-
-def _is_foreign(told: Path) -> bool:
-    with told.open("rb") as file:
-        return not any(map(reply_in, file))
-
-
-def _first_line(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.readline(200).decode("utf-8", "replace").strip() or "(empty)"
-
-
-def _write(path: Path, replies: Mapping[str, BatchResponse]) -> None:
-    lines: Iterable[bytes] = (reply_line(key, reply) + b"\n" for key, reply in replies.items())
-    write_file(path, lines)

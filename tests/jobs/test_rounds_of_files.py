@@ -326,6 +326,27 @@ def test_the_tally_of_a_cell_counts_the_calls_of_earlier_runs(run: Run) -> None:
     assert tallied() == logged()
 
 
+def test_no_call_is_counted_twice_if_the_last_job_is_killed_between_joining_a_log_and_removing_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = with_engine(ANSWERED.replace("multi-llm, rounds: 2", "multi-llm, rounds: 3"))
+    run()
+    remove = Path.unlink
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        if "full" in path.name and path.parent.name == "r1-s01" and path.stat().st_size:
+            raise KeyboardInterrupt
+        remove(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", killed)
+    with pytest.raises(AssertionError, match="--last"):
+        run(text=text)
+    monkeypatch.setattr(Path, "unlink", remove)
+    finish(write_spec(text), compile_spec(write_spec(text)), ())
+    assert tallied() == logged()
+    assert not [*Path("results").rglob("*~open.jsonl"), *Path("results").rglob("*.joining")]
+
+
 def tallied() -> dict[str, int]:
     """Return the calls of each cell by its tally."""
     found = (json.loads(path.read_text("utf-8").splitlines()[0]) for path in Path().glob("results/*/spent/*.json"))
