@@ -34,6 +34,8 @@ from cortexdsl.core.costs import (
     of_step,
 )
 from cortexdsl.core.debates import (
+    OTHERS,
+    RANKED,
     AnyCall,
     Debate,
     Deferred,

@@ -62,8 +62,14 @@ class Measured:
     asides: tuple[ProbeCall, ...] = ()
 
 
+RANKED = " > "
+"""Stands between the candidates of a ranking that was read, the best first."""
+OTHERS = "(others)"
+"""Ends a ranking that leaves out candidates."""
+
+
 def belief_of(written: str | None) -> Mapping[str, float]:
-    """Return the probabilities of answers in what was read as a belief; empty if nothing was."""
+    """Return the numbers of texts in what was read as a belief or as quotes; empty if nothing was."""
     return {} if written is None else json.loads(written)
 
 
@@ -192,6 +198,11 @@ class Turn:
     def belief(self) -> Mapping[str, float]:
         """The probabilities of answers that the reply states; empty if none were read. They sum to at most 1."""
         return belief_of(self.beside.get("belief"))
+
+    @property
+    def quotes(self) -> Mapping[str, float]:
+        """The quotes of the reply: 1 if the passage of the question has it, else 0; empty if they are not read."""
+        return belief_of(self.beside.get("quotes"))
 
     @property
     def asides(self) -> tuple[ProbeCall, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from cortexdsl.core.agents import Model
-from cortexdsl.core.protocol import Method, Reads
+from cortexdsl.core.protocol import Method
 from cortexdsl.core.questions import Image, Question, Reading
 from cortexdsl.core.tools import FunctionCall, Offer
 from cortexdsl.core.types import EMPTY, Floats
@@ -111,8 +111,8 @@ class Render(Protocol):
 class Reader(Protocol):
     """Read replies to one question; belongs to the task. Pure; never raises because of a reply's content."""
 
-    def read(self, reads: Reads, text: str) -> Reading:
-        """Read one kind of thing from a reply."""
+    def read(self, reads: str, text: str) -> Reading:
+        """Read one kind of thing from a reply (see `Reads`), or the number with a name."""
         ...
 
     def without_confidence(self, text: str) -> str:

@@ -17,9 +17,19 @@ Shows: TypeAlias = Literal["last", "all", "by_answer", "about_me", "evidence"]
 Memory: TypeAlias = Literal["none", "last", "all"]
 Each: TypeAlias = Literal["speaker", "edge", "pair", "match", "listener", "group"]
 Reads: TypeAlias = Literal[
-    "answer", "review", "verdict", "summary", "selection", "comment", "similarity", "choice", "belief"
+    "answer",
+    "review",
+    "verdict",
+    "summary",
+    "selection",
+    "comment",
+    "similarity",
+    "choice",
+    "belief",
+    "ranking",
+    "quotes",
 ]
-Beside: TypeAlias = Literal["verdict", "choice", "belief"]
+Beside: TypeAlias = Literal["verdict", "choice", "belief", "ranking", "quotes"]
 PlaceboKind: TypeAlias = Literal["none", "other_question", "own", "shuffled", "same_length"]
 
 AUDIBLE: frozenset[Reads] = frozenset({"answer", "summary", "comment"})
@@ -81,7 +91,7 @@ class Step:
     by_agent : mapping of agent to template
         Templates of single agents.
     beside : tuple of str
-        What is read from the reply besides `reads`.
+        What is read from the reply besides `reads`: kinds as in `Beside`, and names of numbers.
     by_role : mapping of role to template
         Templates of agents that play a role when the step is spoken; `by_agent` takes precedence.
     said : tuple of str
@@ -92,13 +102,15 @@ class Step:
     model : Model or None
         The model of its calls; None: each agent's own.
     chooses : str
-        What a choice names: agents by their numbers, or single turns by their place among those shown.
+        What a choice or a ranking names: agents or single turns by their numbers, or answers (a ranking alone).
     placebo : str
         What a speaker is shown instead of the words of other agents. `none`: their words. `other_question`: what they
         said in the debate about another question. `own`: the speaker's own last reply. `shuffled`: their words in
         another order. `same_length`: a further reply of the speaker to its opening prompt, as long as theirs.
     variants : tuple of str
         Wordings of `prompt`; each replicate draws one; `prompt` is the first. If empty, there is one wording.
+    context : bool
+        Whether the prompt has the passage of the question.
     tools : mapping of agent to tuple of Model
         The tools that agents may use before they answer. `else` stands for all agents that are not named.
     """
@@ -116,18 +128,20 @@ class Step:
     samples: int = 1
     reads: Reads = "answer"
     by_agent: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[str, ...] = ()
     by_role: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     said: tuple[str, ...] = ()
     of: str = ""
     model: Model | None = None
     temperature: float | None = word(None)
     """The sampling temperature in this step. Default: that of the model."""
-    chooses: Literal["agents", "turns"] = word("agents")
-    """turns: if the step reads a choice, the reply chooses single turns. Default: agents."""
+    chooses: Literal["agents", "turns", "answers"] = word("agents")
+    """turns: a choice or a ranking that the step reads names single turns. answers: a ranking names answers. Default:
+    agents."""
     placebo: PlaceboKind = "none"
     variants: tuple[str, ...] = ()
     tools: Mapping[str, tuple[Model, ...]] = field(default_factory=lambda: EMPTY)
+    context: bool = True
     uses: int = word(4)
     """How many times a turn may use its tools. A use that fails counts, too."""
 
@@ -224,9 +238,10 @@ class Decide:
     ----------
     rule : str
         `majority`; `weighted` (a majority in which votes count their recalibrated confidence); `first` (the first
-        voter's answer); `last` (the last answer of a player of `role`, or the last voter's answer); `vote` (every
-        answer of every round counts `weight`); `trimmed` (the mean of the last answers that are numbers, without the
-        lowest and the highest). See `cortexdsl.engine.decisions.DECISION_RULES`.
+        voter's answer); `borda` and `runoff` (the latest rankings); `last` (the last answer of a player of
+        `role`, or the last voter's answer); `vote` (every answer of every round counts `weight`); `trimmed` (the mean
+        of the last answers that are numbers, without the lowest and the highest). See
+        `cortexdsl.engine.decisions.DECISION_RULES`.
     role : str or None
         With `last`.
     tie : str

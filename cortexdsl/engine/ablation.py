@@ -25,7 +25,7 @@ from cortexdsl.core import (
 from cortexdsl.engine.methods import debating_agents, opens_round, principal_roles, schedule_parts, scheduled_steps
 from cortexdsl.engine.topology import PlannedTurn
 from cortexdsl.expressions.evaluation import parse, split_key
-from cortexdsl.expressions.names import OF_STEPS
+from cortexdsl.expressions.names import OF_STEPS, STATED
 
 
 def without_agents(method: Method, ablation: Ablation) -> Method:
@@ -108,20 +108,28 @@ def _reasons(method: Method, ablation: Ablation) -> Iterator[Reason]:
         yield f"step {opening.name} opens the debate, and all that follows is about its answers", "leave out another"
     if method.decide.role is not None and method.decide.otherwise == "none" and is_lost("answer", method.decide.role):
         yield f"the answer of the debate is that of {method.decide.role} in step {silent}", "leave out another"
+    if method.decide.rule in ("borda", "runoff") and is_lost("ranking"):
+        yield f"the answer of the debate is computed from step {silent}", "leave out another"
     judges = {agent.name for agent in method.role_agents.get(method.decide.role or "", ())}
     if method.decide.otherwise == "none" and (
         deciding := sorted(judges & {turn.rpartition("@")[0] for turn in ablation.turns})
     ):
         yield f"the answer of the debate is that of {deciding[0]}", "leave out turns of others"
     for name, names in sorted(_schedule_names(method)):
-        if name in OF_STEPS and is_lost(OF_STEPS[name], names=names):
+        if _any_lost({(name, names)}, is_lost):
             what = "a loop ends at the verdict of" if name == "approved" else f"{name} is computed from"
             yield f"{what} step {silent}", "leave out another"
     for step in spoken:
         yield from _lost_in_step(method, step, is_lost, silent)
-        if isinstance(step.hears, OfRole) and not any(other.role in step.hears.roles for other in spoken):
+        heard = {agent.name for role in _heard_roles(step) for agent in method.role_agents[role]}
+        speaking = {agent.name for other in spoken for agent in method.role_agents[other.role]}
+        if isinstance(step.hears, OfRole) and not heard & speaking:
             alone = Ablation(steps=(*silent.split(", "), step.name))
             yield f"step {step.name} hears nobody but step {silent}", f"leave out both: {alone}"
+
+
+def _heard_roles(step: Step) -> tuple[str, ...]:
+    return step.hears.roles if isinstance(step.hears, OfRole) else ()
 
 
 def _lost_in_step(method: Method, step: Step, is_lost: Callable[..., bool], silent: str) -> Iterator[Reason]:
@@ -142,7 +150,8 @@ Names: TypeAlias = set[tuple[str, tuple[str, ...]]]
 
 
 def _any_lost(names: Names, is_lost: Callable[..., bool]) -> bool:
-    return any(name in OF_STEPS and is_lost(OF_STEPS[name], names=steps) for name, steps in names)
+    of_steps = any(name in OF_STEPS and is_lost(OF_STEPS[name], names=steps) for name, steps in names)
+    return of_steps or any(name == STATED and is_lost(*steps) for name, steps in names)
 
 
 def _names(expression: str) -> Names:

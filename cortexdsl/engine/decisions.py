@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cortexdsl.core import Decide, Floats, Method, Turn, canonical_value, number_of, trimmed_mean
+from cortexdsl.engine.ballots import among_all, borda, last_ballots, runoff
 from cortexdsl.engine.methods import debating_agents, opens_round, players
 from cortexdsl.engine.name_values import Snapshot, agent_values, answer_codes
 from cortexdsl.engine.state import DebateState, names_turns, share_of_turn
@@ -185,10 +186,30 @@ def highest(values: Mapping[str, float], among: Collection[str]) -> list[str]:
     return sorted(answer for answer in among if values[answer] >= most - 1e-9)
 
 
+def ballot_decision(given: Answers) -> Decision:
+    """Decide by the latest rankings of answers, or of the agents or turns that gave them; none if none is readable.
+
+    A tie is decided as in `vote`, by the confidences of last answers.
+    """
+    ballots = among_all(last_ballots(given.turns, given.method))
+    if not ballots:
+        return Decision(None)
+    points = borda(ballots)
+    tied, votes = (highest(points, points), points) if given.rule.rule == "borda" else runoff(ballots)
+    none = dict.fromkeys(votes, 0.0)
+    counts, confidence = tally(given.last)
+    return _winner(votes, none | confidence, none | counts, given.rule, given.chance, tied)
+
+
 def _winner(
-    votes: Mapping[str, float], other: Mapping[str, float], counts: Mapping[str, float], rule: Decide, chance: Chance
+    votes: Mapping[str, float],
+    other: Mapping[str, float],
+    counts: Mapping[str, float],
+    rule: Decide,
+    chance: Chance,
+    tied: Sequence[str] = (),
 ) -> Decision:
-    tied = highest(votes, votes)
+    tied = tied or highest(votes, votes)
     if len(tied) == 1:
         return Decision(tied[0], votes)
     if rule.tie == "none" and max(counts.values()) <= 1.0:
@@ -278,6 +299,8 @@ DECISION_RULES: Mapping[str, DecisionRule] = MappingProxyType(
             lambda given: Decision(given.last[0].answer if given.last else None),
             is_word=True,
         ),
+        "borda": DecisionRule(ballot_decision, is_word=True),
+        "runoff": DecisionRule(ballot_decision, is_word=True),
         "last": DecisionRule(lambda given: Decision(given.last[-1].answer if given.last else None)),
         "trimmed": DecisionRule(
             lambda given: numeric_decision([turn.answer for turn in given.last], given.rule.share)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 from cortexdsl.core import (
@@ -23,66 +25,7 @@ from cortexdsl.core import (
 )
 from cortexdsl.engine.state import DebateState, last_executions, turns_where
 from cortexdsl.engine.topology import PlannedTurn
-
-Note = Callable[[], None]
-
-
-class TrackedText(str):
-    """Text of a turn in a template, which notes when it is written into a prompt.
-
-    Comparing, counting and searching do not count; writing it does, and so does writing what was cut or made from it.
-    The note is lost by a separator's own `join`, but not by the filter `join`.
-
-    Parameters
-    ----------
-    text : str
-    note : callable
-        Called, without arguments, whenever the text is written.
-    """
-
-    __slots__ = ("_note",)
-    _note: Note
-
-    def __new__(cls, text: str, note: Note) -> TrackedText:
-        """Make it from a text."""
-        self = super().__new__(cls, text)
-        self._note = note
-        return self
-
-    def __str__(self) -> str:
-        self._note()
-        return str.__str__(self)
-
-    def __repr__(self) -> str:
-        self._note()
-        return str.__repr__(self)
-
-    def __format__(self, form: str) -> str:
-        self._note()
-        return str.__format__(self, form)
-
-    def __radd__(self, other: str) -> TrackedText:
-        return TrackedText(other + str.__str__(self), self._note)
-
-
-def _tracked(name: str) -> Callable[..., Any]:
-    plain = getattr(str, name)
-
-    def method(self: TrackedText, *args: Any, **keywords: Any) -> Any:
-        result = plain(self, *args, **keywords)
-        if isinstance(result, str):
-            return TrackedText(result, self._note)
-        return [TrackedText(part, self._note) for part in result] if isinstance(result, list) else result
-
-    return method
-
-
-for _name in (
-    "__add__", "__getitem__", "__mod__", "__mul__", "__rmul__", "capitalize", "casefold", "center", "expandtabs",
-    "format", "ljust", "lower", "lstrip", "removeprefix", "removesuffix", "replace", "rjust", "rsplit", "rstrip",
-    "split", "splitlines", "strip", "swapcase", "title", "translate", "upper", "zfill",
-):  # fmt: skip
-    setattr(TrackedText, _name, _tracked(_name))
+from cortexdsl.engine.tracked_text import Note, TrackedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +104,22 @@ class QuotedTurns:
     def _quote(self, turn: Turn) -> tuple[str, bool]:
         if turn.turn not in self._quotes:
             whole = self._reader.without_confidence(turn.text) if turn.text.strip() else ""
+            whole = _QUOTE.sub(partial(_marked, turn.quotes), whole) if "quotes" in turn.beside else whole
             answer = "(no readable answer)" if turn.answer is None else turn.answer
             text = answer if self._quoted_part == "answer" and turn.reads == "answer" else whole
             if self._quoted_part == "reasoning" and turn.reasoning:
                 text = f"{turn.reasoning}\n\n{whole}"
             self._quotes[turn.turn] = text, bool(whole.strip())
         return self._quotes[turn.turn]
+
+
+_QUOTE = re.compile(r"<quote>(.*?)</quote>", re.DOTALL | re.IGNORECASE)
+
+
+def _marked(quotes: Mapping[str, float], found: re.Match[str]) -> str:
+    """Return a quote with a mark that says whether the passage has it (as in Khan et al. 2024)."""
+    mark = "verified_quote" if quotes.get(found[1].strip()) else "unverified_quote"
+    return f"<{mark}>{found[1]}</{mark}>"
 
 
 def select_turns(step: Step, planned: PlannedTurn, state: DebateState, quotes: QuotedTurns) -> ShownTurns:
@@ -240,7 +193,7 @@ def build_view(
     entries = {turn.turn: entry(turn) for turn in (*heard, *own)}
     numbered = "turn" if step.chooses == "turns" else "number"
     variables: dict[str, Any] = {
-        "question": question,
+        "question": question if step.context else replace(question, context=""),
         "agent": {
             "name": me,
             "number": state.own_numbers.get(me),

@@ -9,7 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,17 +28,10 @@ from cortexdsl.core import (
 from cortexdsl.engine import formulas
 from cortexdsl.engine.messages import QuotedTurns
 from cortexdsl.engine.methods import opens_round
-from cortexdsl.engine.state import (
-    NOT_READ,
-    DebateState,
-    choice_options,
-    current_remarks,
-    mean_score,
-    reading_of,
-    share_naming,
-)
+from cortexdsl.engine.remarks import AGENT_REMARKS, PAIR_REMARKS, AgentRemarks, PairRemarks
+from cortexdsl.engine.state import DebateState
 from cortexdsl.errors import DebateError
-from cortexdsl.expressions.evaluation import earlier_key, split_key
+from cortexdsl.expressions.evaluation import LAST_PASS, earlier_key, split_key
 from cortexdsl.expressions.names import OF_AGENT, OF_DEBATE, VARS
 
 Steps: TypeAlias = tuple[str, ...]
@@ -63,6 +56,8 @@ class Snapshot:
         Returns the generator of this moment's draws.
     step : str
         The step whose edges get weights; may be empty.
+    passes : tuple of int
+        The first execution of each pass of the loop that is running.
     """
 
     method: Method
@@ -73,6 +68,7 @@ class Snapshot:
     quotes: QuotedTurns
     chance: Callable[[], random.Random]
     step: str = ""
+    passes: tuple[int, ...] = ()
     _earlier: dict[int, Snapshot] = field(default_factory=dict)
 
     def before(self, execution: int) -> Snapshot:
@@ -84,6 +80,10 @@ class Snapshot:
             state.cosines.extend(self.state.cosines[: len(rounds)])
             self._earlier[execution] = replace(self, state=state, _earlier={})
         return self._earlier[execution]
+
+    def last_pass(self) -> Snapshot:
+        """Return the state at the end of the pass before this one; before the loop in its first, of now outside."""
+        return replace(self.before(self.passes[-1]), passes=self.passes[:-1]) if self.passes else self
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -121,12 +121,14 @@ async def name_values(now: Snapshot, keys: frozenset[str], *, as_rows: bool = Fa
     return as_columns(await edge_factors(now, keys), as_rows=as_rows) | debate_values(now, keys)
 
 
-async def _earlier_values(now: Snapshot, key: str) -> Floats:
+async def _earlier_values(now: Snapshot, key: str, function: str) -> Floats:
     """Return the earlier value of a name: of an agent before its last answer, of a pair before the last round.
 
     An agent with one answer, or none, has the value of now, and so have pairs in a debate without two rounds.
     """
     name, _ = split_key(key)
+    if function == LAST_PASS:
+        return (await edge_factors(now.last_pass(), frozenset({key})))[key]
     if name not in OF_AGENT:
         past = now.before(now.state.rounds[-1]) if now.state.round > 1 else now
         return (await edge_factors(past, frozenset({key})))[key]
@@ -170,7 +172,7 @@ async def edge_factors(now: Snapshot, keys: frozenset[str]) -> dict[str, Floats]
         if inner == "weight":
             factors[key] = _earlier_weights(now)
         elif inner is not None and split_key(key)[0] not in OF_DEBATE:
-            factors[key] = await _earlier_values(now, inner)
+            factors[key] = await _earlier_values(now, inner, key.partition("(")[0])
     return factors
 
 
@@ -218,6 +220,7 @@ def debate_values(now: Snapshot, keys: frozenset[str]) -> dict[str, float]:
             values[key] = float(now.state.is_agreed(steps))
         elif name in OF_DEBATE and inner is not None:
             past = now.before(now.state.rounds[-1]) if now.state.round > 1 else now
+            past = now.last_pass() if key.startswith(LAST_PASS) else past
             values[key] = debate_values(past, frozenset({inner}))[inner]
     return values
 
@@ -311,26 +314,12 @@ def _random(now: Snapshot) -> Floats:
     return np.array([draws[name] for name in now.names])
 
 
-def _mean_score(now: Snapshot, name: str, steps: Steps) -> float:
-    reviews = [turn for turn in now.state.turns if turn.reads == "review" and turn.about == name]
-    return mean_score(current_remarks(reviews, now.state.turns_of(name), steps))
+def _of_agents(compute: AgentRemarks, now: Snapshot, steps: Steps) -> Floats:
+    return _per_agent(lambda now, name: compute(now.state, now.method, name, steps))(now)
 
 
-def _chosen(now: Snapshot, name: str, steps: Steps) -> float:
-    """Return the share of an agent in the choices whose options it was among, its own choices included."""
-    turns = now.state.turns
-    choices = [
-        turn
-        for turn in turns
-        if reading_of(turn, "choice") is not NOT_READ
-        and name in {turns[number].speaker for number in choice_options(turn, turns)}
-    ]
-    return share_naming(current_remarks(choices, now.state.turns_of(name), steps), turns, name)
-
-
-def _score(now: Snapshot, speaker: str, listener: str, steps: Steps) -> float:
-    reviews = [turn for turn in now.state.turns_about(listener, speaker) if turn.reads == "review"]
-    return mean_score(current_remarks(reviews, now.state.turns_of(speaker), steps))
+def _of_pairs(compute: PairRemarks, now: Snapshot, steps: Steps) -> Floats:
+    return _per_pair(lambda now, speaker, listener: compute(now.state, speaker, listener, steps))(now)
 
 
 _VALUES: Mapping[str, Callable[[Snapshot], Floats]] = {
@@ -348,9 +337,8 @@ _VALUES: Mapping[str, Callable[[Snapshot], Floats]] = {
 """Each is computed only if an expression names it."""
 
 _STEP_VALUES: Mapping[str, Callable[[Snapshot, Steps], Floats]] = {
-    "mean_score": lambda now, steps: _per_agent(lambda now, name: _mean_score(now, name, steps))(now),
-    "chosen": lambda now, steps: _per_agent(lambda now, name: _chosen(now, name, steps))(now),
-    "score": lambda now, steps: _per_pair(lambda now, speaker, listener: _score(now, speaker, listener, steps))(now),
+    **{name: partial(_of_agents, compute) for name, compute in AGENT_REMARKS.items()},
+    **{name: partial(_of_pairs, compute) for name, compute in PAIR_REMARKS.items()},
 }
 """Functions of the names that are computed from the readings of some steps."""
 

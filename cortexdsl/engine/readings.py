@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from cortexdsl.core import NO_REPLY, Debate, Method, Reader, Reading, Reads, Step, Turn, belief_of
+from cortexdsl.core import NO_REPLY, OTHERS, RANKED, Debate, Method, Reader, Reading, Step, Turn, belief_of
 from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.engine.debate_confidence import debate_confidence
 from cortexdsl.engine.decisions import answers_of, decide, last_of
@@ -38,15 +38,19 @@ def read_reply(
         What the step reads, and the values of what it reads besides (None: unreadable).
     """
 
-    def read(kind: Reads) -> Reading:
+    def read(kind: str) -> Reading:
         reading = reader.read(kind, text)
-        if kind != "choice":
+        if kind not in ("choice", "ranking") or reading.value is None:
             return reading
-        if step.chooses == "turns":
-            by_number = {str(turn.turn + 1): f"{TURN}{turn.turn}" for turn in options}
+        mark = RANKED if kind == "ranking" else ","
+        written = [name.strip() for name in reading.value.split(mark) if name.strip()]
+        if step.chooses == "answers":
+            names = _as_answers(written, options, reader)
+        elif step.chooses == "turns":
+            names = {str(turn.turn + 1): f"{TURN}{turn.turn}" for turn in options}
         else:
-            by_number = {str(numbers[turn.speaker]): turn.speaker for turn in options if turn.speaker in numbers}
-        return _with_names(reading, by_number, step.chooses[:-1])
+            names = {str(numbers[turn.speaker]): turn.speaker for turn in options if turn.speaker in numbers}
+        return _with_names(written, names, step.chooses[:-1], is_ranked=kind == "ranking")
 
     reading = read(step.reads)
     beside: dict[str, str | None] = {kind: read(kind).value for kind in step.beside}
@@ -102,15 +106,30 @@ def _with_belief(reading: Reading, beside: dict[str, str | None]) -> tuple[Readi
     return replace(reading, confidence=stated[reading.value]), beside
 
 
-def _with_names(reading: Reading, by_number: Mapping[str, str], what: str) -> Reading:
-    """Return a choice with the names of agents or turns; a number that nothing has makes it unreadable."""
-    if reading.value is None:
-        return reading
-    numbers = [number.strip() for number in reading.value.split(",") if number.strip()]
-    unknown = [number for number in numbers if number not in by_number]
-    if unknown:
-        return Reading(None, f"no {what} {unknown[0]} was there to choose")
-    return Reading(", ".join(dict.fromkeys(by_number[number] for number in numbers)))
+def _as_answers(written: Sequence[str], options: Sequence[Turn], reader: Reader) -> dict[str, str]:
+    """Return the answers that a ballot names, as the turns that it was shown spell them; it may name no others."""
+    shown = dict.fromkeys(turn.answer for turn in options if turn.reads == "answer" and turn.answer is not None)
+    answers = dict(zip(shown, shown, strict=True))
+    for name in written:
+        answer = reader.read("answer", f"Answer: {name}").value
+        known = answer is not None and next((one for one in shown if reader.same(answer, one)), None)
+        if answer is not None and (known or not shown):
+            answers[name] = known or answer
+    return answers
+
+
+def _with_names(written: Sequence[str], names: Mapping[str, str], what: str, *, is_ranked: bool) -> Reading:
+    """Return a choice or a ranking of candidates; one that was not shown, or ranked twice, makes it unreadable."""
+    unknown = next((name for name in written if name not in names), None)
+    if unknown is not None:
+        return Reading(None, f"no {what} {unknown} was there to {'rank' if is_ranked else 'choose'}")
+    named = dict.fromkeys(names[name] for name in written)
+    if is_ranked and len(named) < len(written):
+        twice = next(name for k, name in enumerate(written) if names[name] in [names[one] for one in written[:k]])
+        return Reading(None, f"the {what} {twice} is ranked twice")
+    if not is_ranked:
+        return Reading(", ".join(named))
+    return Reading(RANKED.join((*named, *([OTHERS] if {*names.values()} - {*named} else []))))
 
 
 def reread_debate(debate: Debate, method: Method, reader: Reader, *, seed: int, replicate: int) -> Debate:

@@ -39,6 +39,7 @@ from cortexdsl.core import (
     Ports,
     Question,
     Reading,
+    Repeat,
     SchedulePart,
     Sparse,
     Step,
@@ -154,6 +155,7 @@ class _Run:
             else None
         )  # fmt: skip
         self.stop: Stop = "rounds"
+        self.passes: tuple[int, ...] = ()
 
     async def whole(self) -> Debate:
         await self._run(self.method.schedule)
@@ -232,11 +234,15 @@ class _Run:
                 if not self._is_left_out(step):
                     await self._speak(step)
             elif not await self._holds(part.unless):
+                outer = self.passes
+                self.passes = () if _is_loop(part) else outer
                 for _ in range(part.times):
+                    self.passes += (self.state.executions,) if _is_loop(part) else ()
                     skipped = self.skipped_rounds
                     await self._run(part.body)
                     if self.skipped_rounds == skipped and await self._holds(part.until):
                         break
+                self.passes = outer
 
     def _is_left_out(self, step: Step) -> bool:
         """Return whether a step is skipped here; count a round that is left out when it would have been answered."""
@@ -272,7 +278,7 @@ class _Run:
         """Return what expressions are computed from now; purpose and parts identify its draws."""
         return Snapshot(
             method, debating_agents(method), self.state, self.groups, self.ports.similarity, self.quotes,
-            lambda: self._chance(purpose, *parts), step,
+            lambda: self._chance(purpose, *parts), step, self.passes,
         )  # fmt: skip
 
     # ------------------------------------------------------------ one step
@@ -314,7 +320,9 @@ class _Run:
             prompt = step.prompt_of(planned.speaker.name, roles_of(self.method, planned.speaker.name))
             messages = self.ports.render(prompt, view.variables)
             model = AS_WRITTEN if prompt in step.said else step.model_of(planned.speaker)
-            calls = [self._call(planned.speaker, model, messages) for _ in range(step.samples)]
+            calls = [
+                self._call(planned.speaker, model, messages, view.variables["question"]) for _ in range(step.samples)
+            ]
             if self.placebos is not None:
                 self.placebos.note_call(step, planned.speaker.name, calls[0])
             prepared += [(planned, view, call) for call in calls]
@@ -324,12 +332,12 @@ class _Run:
         ])  # fmt: skip
         return unified(turns, self.state.turns, self.ports.reader)
 
-    def _call(self, agent: Agent, model: Model, messages: tuple[Message, ...]) -> Call:
+    def _call(self, agent: Agent, model: Model, messages: tuple[Message, ...], question: Question) -> Call:
         sent = (agent.name, tuple((message["role"], message["content"]) for message in messages))
         repeat = self.sent[sent]
         self.sent[sent] += 1
         seed = call_seed(self.seed, self.replicate, self.question.id, agent.name, repeat)
-        shared = length_of_question(self.question, messages[-1]["content"])
+        shared = length_of_question(question, messages[-1]["content"])
         return Call(model, messages, seed, self.question.images, shared)
 
     async def _turn(
@@ -389,6 +397,11 @@ class _Run:
 
     def _chance(self, purpose: str, *parts: str | int) -> random.Random:
         return seeded_random(purpose, self.seed, self.replicate, self.question.id, *parts)
+
+
+def _is_loop(part: Repeat) -> bool:
+    """Return whether a part of a schedule is a loop, and not only items under a condition."""
+    return part.times > 1 or part.unless == NEVER
 
 
 def _checked(given: Turn, step: Step, planned: PlannedTurn) -> Turn:

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from cortexdsl.core import AUDIBLE, Floats, Graph, Reads, RoleChoice, Turn
+from cortexdsl.core import AUDIBLE, Floats, Graph, RoleChoice, Turn
 from cortexdsl.expressions.evaluation import evaluate, parse, split_key
-from cortexdsl.expressions.names import OF_STEPS
+from cortexdsl.expressions.names import OF_STEPS, STATED
 
 
 @dataclass
@@ -162,7 +162,7 @@ class DebateState:
 NOT_READ = object()
 
 
-def reading_of(turn: Turn, kind: Reads) -> object:
+def reading_of(turn: Turn, kind: str) -> object:
     """Return what a turn's step read of one kind (None: unreadable), or `NOT_READ`."""
     return turn.answer if turn.reads == kind else turn.beside.get(kind, NOT_READ)
 
@@ -216,10 +216,10 @@ def current_remarks(remarks: Sequence[Turn], own: Sequence[Turn], steps: Collect
     last = remarks[-1].execution
     # An answer in the same execution as the last remark comes after it: the remark is about the answer before.
     answered = max((turn.execution for turn in own if turn.reads == "answer" and turn.execution < last), default=-1)
-    return _last_of_each_step([turn for turn in remarks if turn.execution > answered])
+    return last_of_each_step([turn for turn in remarks if turn.execution > answered])
 
 
-def _last_of_each_step(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def last_of_each_step(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return those of some turns that belong to the last execution of their step among them."""
     last = {turn.step: turn.execution for turn in turns}
     return tuple(turn for turn in turns if turn.execution == last[turn.step])
@@ -229,6 +229,18 @@ def mean_score(reviews: Sequence[Turn]) -> float:
     """Return the mean score of some reviews; 0 if none is readable."""
     scores = [turn.confidence for turn in reviews if turn.confidence is not None]
     return float(np.mean(scores)) if scores else 0.0
+
+
+def mean_number(turns: Sequence[Turn], name: str) -> float:
+    """Return the mean of the numbers with a name that some turns state; 0 if none is readable.
+
+    The number of `quotes` is the share of those that the passage has.
+    """
+    if name == "quotes":
+        numbers = [float(np.mean([*turn.quotes.values()])) for turn in turns if turn.quotes]
+    else:
+        numbers = [float(said) for turn in turns if (said := turn.beside.get(name)) is not None]
+    return float(np.mean(numbers)) if numbers else 0.0
 
 
 TURN = "turn "
@@ -286,7 +298,11 @@ def share_of_turn(turn: Turn, steps: Collection[str], state: DebateState) -> flo
     return share_naming(choices, state.turns, turn.speaker, turn) if choices else 0.0
 
 
-def _turn_value(turn: Turn, name: str, steps: Collection[str], state: DebateState) -> float:
+def _turn_value(turn: Turn, name: str, steps: Sequence[str], state: DebateState) -> float:
+    if name == STATED:
+        (number,) = steps
+        own = [turn] if number in turn.beside else _remarks_on(turn, number, (), state)
+        return mean_number(own, number)
     if name == "round":
         return float(turn.round)
     if name == "confidence":
@@ -299,15 +315,15 @@ def _turn_value(turn: Turn, name: str, steps: Collection[str], state: DebateStat
     return float(bool(remarks) and all(reading_of(remark, "verdict") == "agree" for remark in remarks))
 
 
-def _remarks_on(turn: Turn, kind: Reads, steps: Collection[str], state: DebateState) -> tuple[Turn, ...]:
+def _remarks_on(turn: Turn, kind: str, steps: Collection[str], state: DebateState) -> tuple[Turn, ...]:
     """Return the last remarks of each step, of one kind, by agents that were shown a turn."""
     later = state.turns[turn.turn + 1 :]
     remarks = [other for other in later if reading_of(other, kind) is not NOT_READ]
     remarks = [other for other in remarks if not steps or other.step in steps]
-    return _last_of_each_step([other for other in remarks if _is_meant(turn, other, kind, state)])
+    return last_of_each_step([other for other in remarks if _is_meant(turn, other, kind, state)])
 
 
-def _is_meant(turn: Turn, remark: Turn, kind: Reads, state: DebateState) -> bool:
+def _is_meant(turn: Turn, remark: Turn, kind: str, state: DebateState) -> bool:
     """Return whether a remark is about a turn that it was shown.
 
     If a remark was shown several turns of a speaker, it is about the last of them; a choice among turns is about all.

@@ -9,7 +9,8 @@ pair one per (speaker, listener), and a name that belongs to the debate is a num
 of what belongs to an agent (a row). `theirs(x)` is the speaker's (a column); of a pair, or of what was reduced to one
 value per listener, the value with speaker and listener exchanged. `chosen(rank)` is computed from the readings of the
 step `rank` only. A reduction goes over the speakers that a listener could hear (of a pair: all but the listener
-itself); if no speakers are left, over the agents. `before(x)` is the value that a name had before the last answers.
+itself); if no speakers are left, over the agents. `before(x)` is the value that a name had before the last answers,
+and `last_pass(x)` its value at the end of the pass of the loop before this one.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from typing import Any
 
 import numpy as np
 
-from cortexdsl.expressions.names import ANSWER, LEARNED, OF_STEPS, VARS
+from cortexdsl.expressions.names import ANSWER, LEARNED, OF_STEPS, STATED, VARS
 
-BEFORE = "before"
-"""The function that returns an earlier value of a name."""
+BEFORE, LAST_PASS = "before", "last_pass"
+EARLIER = (BEFORE, LAST_PASS)
+"""The functions that return an earlier value of a name."""
 MAX_LENGTH = 500
 """The most characters of an expression that a person writes."""
 MAX_FITTED = 100_000
 """The most characters of an expression in which fitted functions stand for their names."""
-NAMED = (VARS, LEARNED)
+NAMED = (VARS, LEARNED, STATED)
 """Names that always say which of several values is meant: `vars(NAME)`."""
 MAX_NUMBER = 1e300
 
@@ -101,7 +103,8 @@ def split_key(key: str) -> tuple[str, tuple[str, ...]]:
 @cache
 def earlier_key(key: str) -> str | None:
     """Return the key whose earlier value a key stands for; None if it stands for a value of now."""
-    return key[len(BEFORE) + 1 : -1] if key.startswith(f"{BEFORE}(") else None
+    function, _, inner = key.partition("(")
+    return inner[:-1] if function in EARLIER else None
 
 
 def _key(node: ast.Call) -> str:
@@ -172,18 +175,17 @@ def _check(node: ast.expr, keys: set[str]) -> None:
             if len(arguments) != 1 or not isinstance(arguments[0], ast.Name):
                 raise ValueError(f"{name}() takes the name of one number: {name}(NAME)")
             keys.add(_key(node))
-        case ast.Call(func=ast.Name(id="before"), args=arguments, keywords=[]):
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in EARLIER:
             inner: set[str] = set()
             if len(arguments) == 1 and _is_name(arguments[0]):
                 _check(arguments[0], inner)
             if not inner:
-                raise ValueError(
-                    "before() takes one name; write before(x) for each name, such as mean(before(support))"
-                )
+                such_as = f"write {name}(x) for each name, such as mean({name}(support))"
+                raise ValueError(f"{name}() takes one name; {such_as}")
             keys.add(_key(node))
-        case ast.Call(func=ast.Name(id=name)) if name not in (*FUNCTIONS, BEFORE, *NAMED):
+        case ast.Call(func=ast.Name(id=name)) if name not in (*FUNCTIONS, *EARLIER, *NAMED):
             of_steps = f"; of one step are {', '.join(f'{each}(STEP)' for each in OF_STEPS)}"
-            raise ValueError(f"there is no function {name}; there are {', '.join(FUNCTIONS)}, {BEFORE}{of_steps}")
+            raise ValueError(f"there is no function {name}; there are {', '.join((*FUNCTIONS, *EARLIER))}{of_steps}")
         case _:
             raise ValueError(
                 f"{ast.unparse(node)!r} is not allowed; allowed are numbers, names, + - * / % **, < <= > >= == !=, "
@@ -196,10 +198,10 @@ def _is_name(node: ast.expr) -> bool:
     match node:
         case ast.Name():
             return True
-        case ast.Call(func=ast.Name(id=name), args=[argument]) if name == BEFORE:
+        case ast.Call(func=ast.Name(id=name), args=[argument]) if name in EARLIER:
             return _is_name(argument)
         case ast.Call(func=ast.Name(id=name)):
-            return name in OF_STEPS
+            return name in OF_STEPS or name == STATED
     return False
 
 
@@ -235,7 +237,7 @@ def _is_answer(node: ast.expr) -> bool:
     match node:
         case ast.Name(id=name):
             return name == ANSWER
-        case ast.Call(func=ast.Name(id="before" | "mine" | "theirs"), args=[argument]):
+        case ast.Call(func=ast.Name(id="before" | "last_pass" | "mine" | "theirs"), args=[argument]):
             return _is_answer(argument)
     return False
 
@@ -275,7 +277,7 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
             parts = [_evaluate(part, values) for part in (left, *others)]
             truths = [_COMPARISONS[type(op)](one, other) for op, one, other in zip(ops, parts, parts[1:], strict=False)]
             return _as_number(reduce(np.logical_and, truths))
-        case ast.Call(func=ast.Name(id=name)) if name in OF_STEPS or name in (BEFORE, *NAMED):
+        case ast.Call(func=ast.Name(id=name)) if name in OF_STEPS or name in (*EARLIER, *NAMED):
             return values[_key(node)]
         case ast.Call(func=ast.Name(id=name), args=arguments):
             computed = [_evaluate(argument, values) for argument in arguments]

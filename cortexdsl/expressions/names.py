@@ -27,6 +27,11 @@ OF_AGENT: Mapping[str, str] = {
     "answer": "its last answer, which can be compared with other answers",
     "chosen": "the share of the latest choices that named it. Only choices in which it was a candidate count; "
     "1 if there are none",
+    "borda": "its mean share of the points in the latest rankings: 1 if it is always first, 0 if always last. "
+    "Only rankings in which it was a candidate count; 1 if there are none",
+    "runoff": "whether it wins an instant runoff of the latest rankings, or ties for it; 1 if there are none",
+    "stated": "the mean of a number in the latest replies about it (or else in its own, or in those of agents that do "
+    "not debate): stated(NAME), for a name in reads; 0 if none is readable",
     "vars": "a number that the spec gives it: vars(NAME)",
     "length": "the number of words of its last answer",
     "position": "its position among the agents that debate now, from 1 to n_agents",
@@ -38,6 +43,8 @@ OF_PAIR: Mapping[str, str] = {
     "differs": "whether their last answers are not equal",
     "score": "the mean score of the listener's last reviews of the speaker, 0 if there is none",
     "belief": "the probability that the listener gives to the speaker's last answer; 0 if the listener states none",
+    "accepts": 'whether each verdict of the listener in its last replies about the speaker was "agree"; 1 if it gave '
+    "none",
     "same_group": "whether both are in the same group",
 }
 OF_DEBATE: Mapping[str, str] = {
@@ -64,6 +71,8 @@ OF_TURN: Mapping[str, str] = {
     "approved": 'whether the turn was shown to agents that gave verdicts, and each of their latest ones was "agree"',
     "mean_score": "the mean score of its speaker in the latest reviews by agents that were shown the turn; "
     "0 if there are none",
+    "stated": "a number that its reply states, or else its mean in the latest replies of agents that were shown it: "
+    "stated(NAME)",
     "chosen": "the share of the latest choices that named its speaker or, if single turns were chosen, "
     "the turn itself; 1 if there are none",
     "confidence": "its recalibrated confidence, 0 if it stated none",
@@ -83,12 +92,16 @@ OF_LABEL: Mapping[str, str] = {
 }
 
 OF_STEPS: Mapping[str, Reads] = {
-    "chosen": "choice", "mean_score": "review", "score": "review", "approved": "verdict",
+    "chosen": "choice", "borda": "ranking", "runoff": "ranking", "mean_score": "review", "score": "review",
+    "approved": "verdict", "accepts": "verdict",
 }  # fmt: skip
 """The names that are computed from what steps read, and from what; `chosen(rank)` uses one step only."""
 
 VARS = "vars"
 """The name of the numbers that the spec gives agents; it always says which: `vars(trust)`."""
+
+STATED = "stated"
+"""The name of numbers that replies state; it always says which: `stated(clarity)`."""
 
 LEARNED = "learned"
 """The name of fitted values; it always says which: `learned(trust)`. A job puts the fitted expression in its place."""
@@ -102,7 +115,7 @@ FROM_ANSWERS = frozenset({
 ANSWER = "answer"
 """The name of answers: they are texts, so that they can be equal or not, and nothing else."""
 
-_EARLIER = FROM_ANSWERS | OF_STEPS.keys()
+_EARLIER = FROM_ANSWERS | OF_STEPS.keys() | {STATED}
 HAVE_EARLIER: Mapping[ExpressionPlace, frozenset[str]] = {
     "weight": _EARLIER | {"weight"}, "choice": _EARLIER, "condition": _EARLIER,
     "vote": frozenset({ANSWER, "confidence"}), "turn": frozenset(),
@@ -126,9 +139,10 @@ NAMES: Mapping[ExpressionPlace, tuple[str, ...]] = {
 there."""
 
 SHARES = frozenset({
-    "reliability", "confidence", "mean_score", "support", "stability", "chosen", "similarity", "intimacy",
-    "differs", "score", "belief", "agreement", "consensus", "approved", "last", "abandoned", "changed", "heard", "new",
-    "right", "novelty",
+    "reliability", "confidence", "mean_score", "support", "stability", "chosen", "borda", "runoff", "stated",
+    "accepts", "similarity",
+    "intimacy", "differs", "score", "belief", "agreement", "consensus", "approved", "last", "abandoned", "changed",
+    "heard", "new", "right", "novelty",
 })  # fmt: skip
 """The names whose values may be exactly 0 (also if nothing was stated or readable) and exactly 1."""
 

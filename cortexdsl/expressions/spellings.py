@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Mapping
 
-from cortexdsl.expressions.names import LEARNED, OF_STEPS, VARS
+from cortexdsl.expressions.names import LEARNED, OF_STEPS, STATED, VARS
 
 FORMER: Mapping[str, str] = {
     "abandoned": "dropped", "approved": "agreed", "mean_score": "peer_score", "position": "place", "random": "chance",
@@ -24,7 +24,7 @@ _CURRENT = {
     **{former: f"({part})" if " " in part else part for part, former in FORMER_PARTS.items()},
 }
 _NAMES_OF_PARTS = {ast.dump(ast.parse(part, mode="eval").body): name for part, name in FORMER_PARTS.items()}
-_WITH_ARGUMENTS = {*OF_STEPS, *(FORMER.get(name, name) for name in (*OF_STEPS, VARS)), VARS, LEARNED}
+_WITH_ARGUMENTS = {*OF_STEPS, *(FORMER.get(name, name) for name in (*OF_STEPS, VARS)), VARS, LEARNED, STATED}
 _WORD = re.compile(rf"\b(?:{'|'.join(sorted(_WITH_ARGUMENTS))})\s*\([^()]*\)|[A-Za-z_]\w*")
 
 

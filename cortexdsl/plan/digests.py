@@ -108,7 +108,7 @@ COVERED: Mapping[type, Coverage] = {
     core.Step: Coverage(
         "Step",
         "name role prompt hears tells=shows own=memory material order each draws=samples reads",
-        later="by_agent beside by_role said of model chooses placebo variants tools",
+        later="by_agent beside by_role context said of model chooses placebo variants tools",
         values={name: {"last": "latest", "all": "history"} for name in ("tells", "own")},
     ),
     core.StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),

@@ -264,8 +264,9 @@ def _check_turn(turn: Turn) -> None:
         raise FieldError("heard or recalled a turn that was not spoken before it")
     if any(placebo.turn not in known for placebo in turn.placebos):
         raise FieldError("replace a turn that it neither heard nor recalled").inside("placebos")
-    if (belief := turn.beside.get("belief")) is not None:
-        read_at("beside", partial(read_at, "belief", _check_belief), belief)
+    for kind in ("belief", "quotes"):
+        if (written := turn.beside.get(kind)) is not None:
+            read_at("beside", partial(read_at, kind, _check_belief), written)
     if any(use.error is not None and use.result for use in turn.uses):
         raise FieldError("hold a use with both a result and an error").inside("requests")
     if turn.measured is not None:
@@ -273,7 +274,7 @@ def _check_turn(turn: Turn) -> None:
 
 
 def _check_belief(written: str) -> None:
-    """Check that a belief is an object from answers to probabilities."""
+    """Check that a belief is an object from answers to probabilities, and quotes one from texts to 0 or 1."""
     for answer, share in mapping(number)(json.loads(written, parse_constant=_refuse_constant)).items():
         if not 0 <= share <= 1:
             raise FieldError("is not from 0 to 1").inside(answer)

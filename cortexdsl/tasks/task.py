@@ -187,7 +187,7 @@ class Task:
         item = self.item(question.id)
         kind = _kind(item, self.programs)
         equal = kind.same if isinstance(kind, CodeKind) else equality_of(item.metric)
-        return AnswerReader(kind, self.reading, equal, agents)
+        return AnswerReader(kind, self.reading, equal, agents, question.context)
 
     def readings(self, question_id: str, text: str) -> dict[str, Reading]:
         """Both readings of a reply, by name (`strict`, `lenient`), whichever of them scores."""

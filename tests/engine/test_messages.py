@@ -24,7 +24,7 @@ from cortexdsl.core import (
     Sparse,
     TurnFilter,
 )
-from cortexdsl.engine.messages import TrackedText
+from cortexdsl.engine.tracked_text import TrackedText
 from tests.engine.stage import QUESTION, Stage, StagedReader, label, method, run
 
 

@@ -20,7 +20,7 @@ from cortexdsl.expressions.names import (
 )
 from tests.engine.stage import method, run
 
-WRITTEN = {"answer": "(answer != before(answer))", "vars": "vars(trust)"}
+WRITTEN = {"answer": "(answer != before(answer))", "vars": "vars(trust)", "stated": "stated(clarity)"}
 """Names that do not stand alone, as they are written."""
 
 

@@ -38,7 +38,7 @@ from tests.stats.debates import made as debate
 PLAIN = {"role": "debater", "prompt": "a.j2", "hears": "everyone"}
 WORDS = {
     "role": "helper", "prompt": "b.j2", "hears": "nobody", "shows": "all", "memory": "all",
-    "with": "{x: 1}", "knowledge": "[wiki]",
+    "with": "{x: 1}", "knowledge": "[wiki]", "context": "false",
     "order": "sequential", "each": "{edge: helper}", "samples": "2", "model": "strong", "temperature": "0.2",
     "reads": "[answer, belief]", "chooses": "turns", "tools": "sums", "uses": "2",
 }  # fmt: skip
@@ -81,15 +81,18 @@ def test_each_declared_word_is_read(kind: type, readers: list[str], repository: 
 
 VOTES = (("8", 0.1), ("1", 0.1), ("1", 0.1), ("5", 0.9), ("6", 0.2))
 """The answers of five debaters, and how sure they are. Two agree, the fourth is sure, the mean of all is 4.2."""
+RANKINGS = ("2 > 7 > 3", "2 > 7 > 3", "2 > 7 > 3", "7 > 3 > 2", "7 > 3 > 2")
+"""What they rank: 2 is the first of most, and 7 has most points."""
 RULES = {
-    "majority": ("majority", "1"), "weighted": ("weighted", "5"), "first": ("first", "8"),
-    "last": ("debater", "6"), "trimmed": ("mean", "4.2"), "vote": ("{vote: confidence}", "5"),
+    "majority": ("majority", "1"), "weighted": ("weighted", "5"), "first": ("first", "8"), "last": ("debater", "6"),
+    "trimmed": ("mean", "4.2"), "vote": ("{vote: confidence}", "5"), "borda": ("borda", "7"), "runoff": ("runoff", "2"),
 }  # fmt: skip
 """For each rule how a protocol writes it, and what it decides."""
 
 
 def method(rule: str) -> Method:
-    text = f"steps: {{a: {{role: debater, prompt: a.j2}}}}\nschedule: [a]\ndecide: {RULES[rule][0]}\n"
+    step = "{role: debater, prompt: a.j2, reads: [answer, ranking], chooses: answers}"
+    text = f"steps: {{a: {step}}}\nschedule: [a]\ndecide: {RULES[rule][0]}\n"
     return made(protocol_of("p", parse(text, "p.yaml")))
 
 
@@ -98,7 +101,26 @@ def test_each_rule_of_decisions_can_be_written_and_decides_in_its_own_way(rule: 
     of = method(rule)
     names = [agent.name for agent in TEAM]
     turns = [
-        Turn(k, 0, 0, "a", "answer", name, None, (), (), "text", answer, None, sure, sure, 1, 1, "")
+        Turn(
+            k,
+            0,
+            0,
+            "a",
+            "answer",
+            name,
+            None,
+            (),
+            (),
+            "text",
+            answer,
+            None,
+            sure,
+            sure,
+            1,
+            1,
+            "",
+            beside={"ranking": RANKINGS[k]},
+        )
         for k, (name, (answer, sure)) in enumerate(zip(names, VOTES, strict=True))
     ]
     assert of.decide.rule == rule

@@ -8,6 +8,8 @@ NOT_YET_USED: set[str] = set()
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
 MOST = {"places": 243, "places of a protocol": 60, "keys": 195, "fixed values": 76}
 """A new word makes the language harder to learn, so it replaces another one, or is worth a larger number here."""
+RECENT = {"places": 4, "places of a protocol": 4, "keys": 0, "fixed values": 5}
+"""What rankings, numbers of one reply, verified quotes, hidden passages and items of a reply add to it."""
 
 
 def test_every_place_is_used() -> None:
@@ -21,4 +23,4 @@ def test_the_language_does_not_grow_by_itself() -> None:
         "keys": len({key for _, key in places()}),
         "fixed values": len(fixed_values()),
     }
-    assert {what: count for what, count in counts.items() if count > MOST[what]} == {}
+    assert {what: count for what, count in counts.items() if count > MOST[what] + RECENT[what]} == {}

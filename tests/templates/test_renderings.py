@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.engine.messages import TrackedText
+from cortexdsl.engine.tracked_text import TrackedText
 from cortexdsl.templates import templates
 from cortexdsl.templates.templates import Templates
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator
 
 from cortexdsl.errors import nearest
 from cortexdsl.expressions.evaluation import (
+    LAST_PASS,
     MAX_LENGTH,
     ParsedExpression,
     earlier_key,
@@ -93,6 +94,10 @@ def _check_earlier(parsed: ParsedExpression, place: ExpressionPlace) -> None:
         name, _ = split_key(key)
         if name == "weight" and place == "weight" and key != "before(weight)":
             raise invalid(f"{key}: a weight has one earlier value", "write before(weight)")
+        if LAST_PASS in key and (place in ("vote", "turn", "label") or name == "weight"):
+            raise invalid(
+                f"{key}: {name} has no value of a pass in {PLACES[place]}", f"write {name}, or before({name})"
+            )
         if earlier_key(key) is not None and name not in HAVE_EARLIER[place]:
             known = sorted(HAVE_EARLIER[place])
             having = f"names with one: {', '.join(known)}" if known else "remove it"

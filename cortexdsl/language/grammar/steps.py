@@ -8,10 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.core import Beside, Each, Memory, Reads, Shows, Step, TurnFilter
+from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.core_words import FromCore, with_words_of
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
+    Flag,
     Name,
     Number,
     OneOf,
@@ -19,6 +21,7 @@ from cortexdsl.language.grammar.entries import (
     Setting,
     StrictEntry,
     Template,
+    Variable,
     invalid,
     listed,
 )
@@ -72,21 +75,24 @@ TurnFilterEntry: TypeAlias = Annotated[
     TurnFilter, FromCore("{step: answer, last: all}", steps=_Names, last=_Last, where=TurnCondition)
 ]
 _Shown: TypeAlias = Shows | Setting | TurnFilterEntry
+_Read: TypeAlias = Annotated[Reads | Variable, OneOf("after the first, names of numbers")]
 
 
-def _readable(reads: tuple[Reads, ...]) -> tuple[Reads, ...]:
+def _readable(reads: tuple[str, ...]) -> tuple[str, ...]:
     if not reads:
         raise invalid("nothing is read", "name what the reply is read for, such as answer")
+    if reads[0] not in get_args(Reads):
+        raise invalid(f"reads is {reads[0]}", nearest(reads[0], get_args(Reads)))
     if reads[0] == "belief":  # a belief is about an answer, which is read first
         reads = ("answer", *reads)
+    if reads[0] == "quotes":
+        reads = ("comment", *reads)
     if "belief" in reads and reads[0] != "answer":
         raise invalid(f"a belief cannot be read beside {reads[0]}", "write reads: belief, which reads an answer, too")
     for what in reads[1:]:
-        if what not in get_args(Beside) or reads.count(what) > 1:
-            raise invalid(
-                f"{what} cannot be read beside {reads[0]}",
-                f"write [{what}, ...] to read it first; {' and '.join(get_args(Beside))} can stand second, each once",
-            )
+        if what in {*get_args(Reads)} - {*get_args(Beside)} or reads.count(what) > 1:
+            also = f"{', '.join(get_args(Beside))} and names of numbers can stand second, each once"
+            raise invalid(f"{what} cannot be read beside {reads[0]}", f"write [{what}, ...] to read it first; {also}")
     return reads
 
 
@@ -153,6 +159,8 @@ class StepText(StrictEntry):
         default_factory=dict, alias="with"
     )
     """Further variables of the template."""
+    context: Flag = True
+    """Whether the prompt has the passage of the question. false hides it from the speaker."""
     knowledge: Annotated[
         tuple[_Source, ...], BeforeValidator(listed, json_schema_input_type=_Source | tuple[_Source, ...])
     ] = ()
@@ -173,11 +181,12 @@ class StepText(StrictEntry):
     model: Annotated[Name | Setting, OneOf("the name of a model")] | None = None
     """The model of this step, an entry of models. Default: each agent's own model."""
     reads: Annotated[
-        tuple[Reads, ...],
-        BeforeValidator(listed, json_schema_input_type=Reads | tuple[Reads, ...]),
+        tuple[_Read, ...],
+        BeforeValidator(listed, json_schema_input_type=_Read | tuple[_Read, ...]),
         AfterValidator(_readable),
     ] = ("answer",)
-    """The content that is read from the reply. A list reads several things."""
+    """The content that is read from the reply. A list reads several things; further names in it are numbers, such as
+    clarity, which a line of the reply states."""
 
     @model_validator(mode="after")
     def _uses_tools(self) -> Self:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import get_args
 
-from cortexdsl.core import AUDIBLE, Choose, Groups, Nobody, OfRole
+from cortexdsl.core import AUDIBLE, Beside, Choose, Groups, Nobody, OfRole, Reads
 from cortexdsl.errors import nearest
 from cortexdsl.expressions import evaluation
-from cortexdsl.expressions.names import OF_STEPS
+from cortexdsl.expressions.names import OF_STEPS, STATED
 from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.grammar.methods import METHOD_WORDS
 from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText
@@ -155,7 +155,7 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
     spoken = {step.role for step in text.steps.values()}
     used = spoken.union(text.voters, *((choice.role, choice.source) for choice, _ in choices))
     used |= {name for step in text.steps.values() if isinstance(step.prompt, dict) for name in step.prompt}
-    used |= {step.of for step in text.steps.values()}
+    used |= {role for step in text.steps.values() for role in (step.of, *_heard_roles(step.hears))}
     for role in text.roles:
         if role not in used and spoken <= set(text.roles):
             yield problem_at(("roles", role), "nobody speaks in this role", "give it a step, or remove it", key=True)
@@ -217,6 +217,9 @@ def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemA
 
 
 def _endings(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    rule = text.decide.otherwise if text.decide.rule == "last" else text.decide.rule
+    if rule in ("borda", "runoff") and not _reads(text, "ranking"):
+        yield problem_at(("decide",), f"{rule} {_NEEDS[rule][0]}", _NEEDS[rule][1])
     for condition, route in walks.conditions(text):
         if condition == "approved" and not _reads(text, "verdict"):
             yield problem_at(route, "approved is a judge's verdict, and no step reads one", "add reads: verdict")
@@ -226,7 +229,9 @@ _NEEDS = {
     "mean_score": ("needs reviews, and no step reads one", "add a step with each: edge, reads: review"),
     "score": ("needs reviews, and no step reads one", "add a step with each: edge, reads: review"),
     "approved": ("is a judge's verdict, and no step reads one", "add reads: verdict"),
+    "accepts": ("is a verdict on an agent, and no step reads one", "add a step with each: edge, reads: verdict"),
     "chosen": ("needs choices, and no step reads one", "add a step with reads: choice"),
+    **dict.fromkeys(("borda", "runoff"), ("counts rankings, and no step reads one", "add a step with reads: ranking")),
     "same_group": ("needs groups, and no step hears any", "let a step hear {groups: ...}"),
 }
 
@@ -247,11 +252,22 @@ def _steps(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
         remedy = f"write each: {missing} in the words of {places}" if could else f"let a step have each: {missing}"
         yield problem_at(route, what, remedy)
     for name, step in text.steps.items():
-        if "chooses" in step.model_fields_set and "choice" not in step.reads:
-            what = "chooses says what a choice names, and no choice is read"
-            yield problem_at(("steps", name, "chooses"), what, "write reads: choice", key=True)
+        ballots = {"choice", "ranking"}.intersection(step.reads)
+        if "chooses" in step.model_fields_set and not ballots:
+            what = "chooses says what a choice or a ranking names, and neither is read"
+            yield problem_at(("steps", name, "chooses"), what, "write reads: choice, or reads: ranking", key=True)
+        if vars(step)["chooses"] == "answers" and "choice" in ballots:
+            what = "a choice names agents or turns, and a ranking may name answers"
+            yield problem_at(("steps", name, "chooses"), what, "write reads: ranking", key=True)
         if set(step.shows) <= {"last", "all", "by_answer"}:
             yield from _unheard(text, name, problem_at)
+    used = {key for expression, _ in walks.expressions(text) for key in evaluation.parse(expression).keys}
+    for name, step in text.steps.items():
+        for number in step.reads[1:]:
+            if number not in get_args(Reads) and not any(f"{STATED}({number})" in key for key in used):
+                what = f"{number} is not read, and no expression uses a number with this name"
+                close = nearest(number, get_args(Beside))
+                yield problem_at(("steps", name, "reads"), what, f"{close}; or use stated({number})")
     for expression, route in walks.expressions(text):
         parsed = evaluation.parse(expression)
         lacking = [name for name in sorted(parsed.names & _NEEDS.keys()) if not _is_met(text, name)]
@@ -265,9 +281,13 @@ def _steps(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
 
 
 def _of_steps(
-    text: ProtocolText, factor: str, named: Iterable[str], route: Route, problem_at: ProblemAt
+    text: ProtocolText, factor: str, named: Sequence[str], route: Route, problem_at: ProblemAt
 ) -> Iterator[PlacedProblem]:
     """Yield the steps in `factor(step)` that do not exist or do not read what the factor is made of."""
+    if factor == STATED and not _reads(text, named[0]):
+        numbers = [name for step in text.steps.values() for name in step.reads[1:] if name not in get_args(Reads)]
+        remedy = nearest(named[0], numbers, say="numbers") if numbers else f"write reads: [comment, {named[0]}]"
+        yield problem_at(route, f"stated({named[0]}): no step reads the number {named[0]}", remedy)
     if factor in evaluation.NAMED:
         return
     reading = [name for name, step in text.steps.items() if OF_STEPS.get(factor, "") in step.reads]

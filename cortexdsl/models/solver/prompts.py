@@ -16,8 +16,8 @@ from cortexdsl.core import Message
 
 _WORDS = {
     "Verdict": "verdict", "Selected": "selection", "Summary": "summary", "Score": "review",
-    "Similarity": "similarity", "Judgement": "judgement", "Choice": "choice", "Answer": "answer",
-    "Belief": "belief", "Label": "label",
+    "Similarity": "similarity", "Judgement": "judgement", "Choice": "choice", "Ranking": "ranking",
+    "Answer": "answer", "Belief": "belief", "Label": "label",
 }  # fmt: skip
 """The kinds of lines by their words, the most telling first."""
 _WORD = rf"\b({'|'.join(_WORDS)}|Confidence)\W{{0,3}}:"
@@ -40,6 +40,12 @@ _VALUES = re.compile(r"\bLabel:\s*<([^>\n]+)>")
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
 _NUMBERED = re.compile(r"(?:Agent|Turn) (\d+)")
 _CHOOSE = re.compile(r"\bChoice\W{0,3}:\s*<[^>\n\d]*(\d{1,3})|\bchoose the best (\d{1,3})\b", re.IGNORECASE)
+_NUMBER_FORM = re.compile(
+    r"^(?!score\b|similarity\b|confidence\b|choice\b)([A-Za-z][\w ]{0,40}):[^\S\n]*<[^>\n]*\d[^>\n]*>",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TO_QUOTE = re.compile(r"^Passage:\n([^.\n]+\.)(?=.*<quote>)", re.MULTILINE | re.DOTALL)
+_RANKS_AGENTS = re.compile(r"\bRanking\W{0,3}:\s*<[^>\n]*\b(?:agent|turn)", re.IGNORECASE)
 _ME = re.compile(r"^You are (Agent \d+)\.", re.MULTILINE)
 _TARGET = re.compile(r"^Argue for this answer:[^\S\n]*(\S[^\n]*)$", re.MULTILINE)
 _SHORT = 60
@@ -90,6 +96,12 @@ class Prompt:
         Whether a line with an answer is asked for.
     choose : int
         How many agents are to be chosen.
+    numbers : tuple of str
+        The names of further numbers that the reply should state.
+    quote : str
+        The first sentence of the passage, if quotes are asked for.
+    ranks_agents : bool
+        Whether a ranking is one of agents, and not of answers.
     target : str
         The answer to argue for, named before the question; may be empty.
     """
@@ -106,6 +118,9 @@ class Prompt:
     wanted: str
     wants_answer: bool
     choose: int = 1
+    numbers: tuple[str, ...] = ()
+    quote: str = ""
+    ranks_agents: bool = False
     target: str = ""
     beside: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
@@ -158,6 +173,9 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         to_judge=to_judge[1].strip() if to_judge else "",
         wanted=wanted,
         wants_answer="answer" in (wanted, *beside),
+        numbers=tuple(dict.fromkeys(_NUMBER_FORM.findall(request))),
+        quote=quoted[1] if (quoted := _TO_QUOTE.search(text)) else "",
+        ranks_agents=_RANKS_AGENTS.search(request) is not None,
         choose=int(choose[1] or choose[2]) if choose else 1,
         target=as_answer(target[1], options) if target else "",
         beside=tuple(kind for kind in beside if kind != "answer"),

@@ -5,15 +5,12 @@ It makes attempts of its own and weighs the replies of others against them; its 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import random
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-from cortexdsl.errors import InputError
 from cortexdsl.models.solver.arithmetic import (
     ArithmeticTask,
     Attempt,
@@ -24,50 +21,7 @@ from cortexdsl.models.solver.arithmetic import (
     work_out,
 )
 from cortexdsl.models.solver.prompts import SOUND, Prompt
-
-
-@dataclass(frozen=True, slots=True)
-class SolverSettings:
-    """The parameters of a built-in solver; every value is in [0, 1].
-
-    Attributes
-    ----------
-    skill : float
-        How rarely it makes a mistake: it solves about 0.08 + 0.92 skill of the arithmetic questions at once.
-    overconfidence : float
-        How far the confidence that it states is moved from what it may expect towards 1.
-    stubbornness : float
-        How little the answers that it hears weigh against its own attempts.
-    malformed : float
-        The share of its replies that cannot be read, or are cut, or refuse.
-    """
-
-    skill: float = 0.6
-    overconfidence: float = 0.5
-    stubbornness: float = 0.5
-    malformed: float = 0.0
-
-
-_PARAMETERS = tuple(part.name for part in fields(SolverSettings))
-
-
-def solver_settings(options: Mapping[str, Any]) -> SolverSettings:
-    """Return the settings that the options of a model entry mean.
-
-    Raises
-    ------
-    InputError
-        If an option is unknown (with the nearest spelling), no number, or outside [0, 1].
-    """
-    for name, value in options.items():
-        if name not in _PARAMETERS:
-            near = difflib.get_close_matches(name, _PARAMETERS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise InputError(f"builtin/solver has no parameter {name!r}{hint} (it has {', '.join(_PARAMETERS)})")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise InputError(f"builtin/solver: {name} must be a number from 0 to 1, not {value!r}")
-    return SolverSettings(**{name: float(value) for name, value in options.items()})
-
+from cortexdsl.models.solver.settings import SolverSettings
 
 CARE = 0.8
 """Factor of the probability of a mistake in a second attempt, which is more careful."""
@@ -220,7 +174,16 @@ def speak(prompt: Prompt, mind: SolverAnswer, settings: SolverSettings, rng: ran
     """Return the reply that the prompt asks for, with the lines of all kinds that it asks for."""
     reply = _SPEECHES[prompt.wanted](prompt, mind, settings, rng)
     others = [_SPEECHES[kind](prompt, mind, settings, rng) for kind in prompt.beside]
-    return "\n".join([reply, *(_bare(kind, speech) for kind, speech in zip(prompt.beside, others, strict=True))])
+    numbers = [f"{name}: {_score(prompt, mind, rng)}" for name in prompt.numbers]
+    bare = (_bare(kind, speech) for kind, speech in zip(prompt.beside, others, strict=True))
+    return "\n".join([reply, *numbers, *bare])
+
+
+def _score(prompt: Prompt, mind: SolverAnswer, rng: random.Random) -> int:
+    """Return a high score for a reply that the solver agrees with, or its confidence in an answer of its own."""
+    if not prompt.heard:
+        return round(10 * mind.confidence)
+    return rng.randint(8, 10) if prompt.heard[-1].answer == mind.answer else rng.randint(1, 4)
 
 
 def _bare(kind: str, text: str) -> str:
@@ -303,6 +266,18 @@ def _choice(prompt: Prompt, mind: SolverAnswer, settings: SolverSettings, rng: r
     return "\n".join([*lines, f"Choice: {chosen}"])
 
 
+def _ranking(prompt: Prompt, mind: SolverAnswer, settings: SolverSettings, rng: random.Random) -> str:
+    """Rank agents with the solver's own answer before others, or its answer before other options or answers."""
+    if prompt.ranks_agents:
+        authors = {str(heard.number): heard.answer for heard in prompt.heard if heard.number}
+        places = sorted(authors, key=lambda number: (authors[number] != mind.answer, rng.random()))
+    else:
+        others = {*prompt.options, *(heard.answer for heard in prompt.heard)} - {mind.answer}
+        places = [mind.answer, *sorted(sorted(others), key=lambda answer: rng.random())]
+    lines = [f"I came to {mind.answer}.", *([f"Answer: {mind.answer}"] if prompt.wants_answer else [])]
+    return "\n".join([*lines, f"Ranking: {' > '.join(places) or 'none'}"])
+
+
 def _belief(prompt: Prompt, mind: SolverAnswer, settings: SolverSettings, rng: random.Random) -> str:
     """Give the solver's answer the probability that is its confidence, and others that it heard equal parts of half of
     the rest; what is left is for other answers.
@@ -367,7 +342,8 @@ def _comment(prompt: Prompt, mind: SolverAnswer, settings: SolverSettings, rng: 
     if prompt.heard and prompt.heard[-1].answer == mind.answer:
         return SOUND
     doubt = f"Check the step {rng.choice(mind.steps).partition(' = ')[0]} again. " if mind.steps else ""
-    return f"{doubt}I think that the result should be {mind.answer}."
+    quote = f"It says: <quote>{prompt.quote}</quote> " if prompt.quote else ""
+    return f"{doubt}{quote}I think that the result should be {mind.answer}."
 
 
 _SPEECHES: Mapping[str, Callable[[Prompt, SolverAnswer, SolverSettings, random.Random], str]] = {
@@ -379,6 +355,7 @@ _SPEECHES: Mapping[str, Callable[[Prompt, SolverAnswer, SolverSettings, random.R
     "similarity": _similarity,
     "judgement": _judgement,
     "choice": _choice,
+    "ranking": _ranking,
     "belief": _belief,
     "comment": _comment,
     "label": _label,
@@ -396,7 +373,7 @@ def malform(text: str, rng: random.Random) -> tuple[str, str]:
         return "As I said above, it follows directly from the steps.", "stop"
     if kind == 3:
         return re.sub(
-            r"(?m)^((?:Answer|Score|Verdict|Selected|Similarity|Judgement|Choice|Label):).*$",
+            r"(?m)^((?:Answer|Score|Verdict|Selected|Similarity|Judgement|Choice|Ranking|Label):).*$",
             r"\1 it depends on how one reads it",
             text,
         ), "stop"

@@ -15,7 +15,8 @@ from typing import Any
 from cortexdsl.core import Call, Message
 from cortexdsl.errors import InputError
 from cortexdsl.models.solver.prompts import read_prompt
-from cortexdsl.models.solver.replies import SolverSettings, arithmetic_of, decide, malform, solver_settings, speak
+from cortexdsl.models.solver.replies import arithmetic_of, decide, malform, speak
+from cortexdsl.models.solver.settings import SolverSettings, solver_settings
 from cortexdsl.models.solver.tools import read_tools
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure

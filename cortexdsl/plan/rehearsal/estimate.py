@@ -18,7 +18,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
@@ -249,13 +249,16 @@ class Rehearsal:
             requests=requests,
         )
 
-    def read(self, reads: Reads, text: str) -> Reading:
+    def read(self, reads: str, text: str) -> Reading:
         """Read a made-up reply: all answers differ, every judge disagrees, a selection takes all."""
-        if reads == "choice":
+        if reads in ("choice", "ranking"):
             return Reading(None, "rehearsed: nobody is chosen before another")
         confidence = (int(text[:4], 16) % 101) / 100
-        value = {"verdict": "disagree", "selection": "1,2,3,4,5"}.get(reads, text[:16])
-        return Reading(json.dumps({value: confidence}) if reads == "belief" else value, confidence=confidence)
+        made_up = text[:16] if reads in get_args(Reads) else f"{confidence:g}"
+        value = {"verdict": "disagree", "selection": "1,2,3,4,5"}.get(reads, made_up)
+        return Reading(
+            json.dumps({value: confidence}) if reads in ("belief", "quotes") else value, confidence=confidence
+        )
 
     def without_confidence(self, text: str) -> str:
         """Return the reply."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import eq
 from typing import Literal
 
-from cortexdsl.core import Reading, Reads
+from cortexdsl.core import Reading
 from cortexdsl.tasks.reading.beliefs import read_belief, without_beliefs
 from cortexdsl.tasks.reading.kinds import KINDS, LINES, MIXED_WANT, AnswerKind, KindEntry
 from cortexdsl.tasks.reading.others import without_others
@@ -19,6 +19,9 @@ from cortexdsl.tasks.reading.statements import (
     answer_lines,
     boxes,
     read_choice,
+    read_number,
+    read_quotes,
+    read_ranking,
     read_review,
     read_selection,
     read_similarity,
@@ -149,15 +152,18 @@ class AnswerReader:
         The equality of two answers that grades them.
     agents : tuple of str
         Names of the debate's agents and roles: a reply may go on with an invented turn of one of them.
+    passage : str
+        That of the question: quotes are looked up in it.
     """
 
     kind: AnswerKind
     reading: Literal["lenient", "strict"] = "lenient"
     equal: Callable[[str, str], bool] = eq
     agents: tuple[str, ...] = ()
+    passage: str = ""
 
-    def read(self, reads: Reads, text: str) -> Reading:
-        """Read a reply to a step that reads `reads`."""
+    def read(self, reads: str, text: str) -> Reading:
+        """Read a reply to a step that reads `reads`, or the number with this name."""
         if reads == "answer" and len(text) <= LONGEST_KEPT:
             return _answer(self, text)
         if reads == "answer":
@@ -165,6 +171,8 @@ class AnswerReader:
         text = clean(text)
         if reads in ("summary", "comment"):
             return read_text(text)
+        if reads == "quotes":
+            return read_quotes(text, self.passage)
         text = without_forms(text)
         if reads == "review":
             return read_review(text)
@@ -174,9 +182,11 @@ class AnswerReader:
             return read_selection(text)
         if reads == "choice":
             return read_choice(text)
+        if reads == "ranking":
+            return read_ranking(text)
         if reads == "belief":
             return read_belief(self.kind, text)
-        return read_similarity(text)
+        return read_similarity(text) if reads == "similarity" else read_number(reads, text)
 
     def without_confidence(self, text: str) -> str:
         """Return a reply without its confidence line, as other agents see it."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from collections.abc import Iterator
 
-from cortexdsl.core import Reading
+from cortexdsl.core import RANKED, Reading
 from cortexdsl.tasks.reading.others import until_next_agent
 from cortexdsl.tasks.reading.text import holds_any
 
@@ -212,6 +213,9 @@ _ITEM, _AGENT = (re.compile(rf"(?<![\w.])\d{{1,{digits}}}(?![\w.]*\d)") for digi
 _BRACKETED = re.compile(r"\[(\d{1,3})\]")
 
 
+_RANKED = " .*_`[]<>\t"
+
+
 def read_review(text: str) -> Reading:
     """Read a peer review.
 
@@ -264,6 +268,29 @@ def read_similarity(text: str) -> Reading:
     return Reading(last["number"], None, share)
 
 
+def read_number(name: str, text: str) -> Reading:
+    """Read the last `NAME: x` as the score of a review is read: `8`, `80%` and `4/5` are 0.8."""
+    spelled = re.escape(name).replace("_", r"[ _-]?")
+    said = list(re.finditer(rf"\b{spelled}(?: score)?{_NUMBER}", text, re.IGNORECASE))
+    share = _share(said[-1], 10.0) if said else None
+    return Reading(None, f"no {name}") if share is None else Reading(f"{share:.6g}")
+
+
+_QUOTE = re.compile(r"<quote>(.*?)</quote>", re.IGNORECASE | re.DOTALL)
+_WORD = re.compile(r"\w+")
+
+
+def read_quotes(text: str, passage: str) -> Reading:
+    """Read the texts between `<quote>` and `</quote>`, and whether a passage has their words in this order.
+
+    `value` is a JSON object from quotes to 1 or 0. Capitals, space and punctuation do not count.
+    """
+    words = f" {' '.join(_WORD.findall(passage.casefold()))} "
+    quotes = [quote.strip() for quote in _QUOTE.findall(text)[-MOST:]]
+    plain = {quote: " ".join(_WORD.findall(quote.casefold())) for quote in quotes}
+    return Reading(json.dumps({quote: int(bool(said) and f" {said} " in words) for quote, said in plain.items()}))
+
+
 def read_verdict(text: str) -> Reading:
     """Read a judge's verdict, `agree` or `disagree`: the last `Verdict:`, else the last mention, else the last box."""
     ways = (_VERDICT, _AGREE, _BOXED_VERDICT)
@@ -309,6 +336,25 @@ def read_choice(text: str) -> Reading:
         if _NOBODY.search(line):
             return Reading("")
     return Reading(None, "no choice" if text.strip() else "empty reply")
+
+
+_RANKING = re.compile(r"\branking[*_`]{0,3}\s?[:：=]\W{0,6}?([^\n]{1,2000})", re.IGNORECASE)
+_AGENT_WORD = re.compile(r"^(?:agent|turn)\s?(?=\d)", re.IGNORECASE)
+
+
+def read_ranking(text: str) -> Reading:
+    """Read the last `Ranking: 2 > 1 > 3`, the best first; commas may stand instead of `>`.
+
+    `value` has what the line names, in its order, with `>` between.
+    """
+    said = _RANKING.findall(text)
+    if not said:
+        return Reading(None, "no ranking" if text.strip() else "empty reply")
+    line = said[-1].strip(_RANKED)
+    names = [name.strip(_RANKED) for name in line.split(">" if ">" in line else ",")]
+    if not all(names):
+        return Reading(None, "a place of the ranking is empty")
+    return Reading(RANKED.join(_AGENT_WORD.sub("", name) for name in names))
 
 
 def _listed(line: str, number: re.Pattern[str], none: re.Pattern[str]) -> list[str]:
