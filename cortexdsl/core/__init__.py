@@ -12,7 +12,15 @@ Rounds count from 0 (the opening). Confidences lie in [0, 1].
 """
 
 from cortexdsl.core.agents import FREE, Agent, BatchSettings, Engine, Model, Price, Rate, RateLimit
-from cortexdsl.core.answers import canonical_value, number_of, quantile, separated, trimmed_mean
+from cortexdsl.core.answers import (
+    canonical_value,
+    equal_parts,
+    list_items,
+    number_of,
+    quantile,
+    separated,
+    trimmed_mean,
+)
 from cortexdsl.core.confidence import (
     BY_VOTES,
     FORMER_SOURCES,
@@ -108,6 +116,7 @@ from cortexdsl.core.protocol import (
     Decide,
     Defer,
     Each,
+    ItemSplit,
     Memory,
     Method,
     PlaceboKind,

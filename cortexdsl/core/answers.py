@@ -107,3 +107,28 @@ def trimmed_mean(values: Sequence[Fraction], share: float) -> Fraction:
     cut = int(share * len(values) + 1e-9)
     middle = values[cut : len(values) - cut]
     return sum(middle, Fraction(0)) / len(middle)
+
+
+_MARKED = re.compile(r"^[^\S\n]{0,3}(?:(?P<number>\(?\d{1,3}[.):])|[-*•])[^\S\n]+(?=\S)", re.MULTILINE)
+_SENTENCE_END = re.compile(r"[.!?][\"')\]]*\s+|\n\s*\n")
+
+
+def list_items(text: str, most: int) -> tuple[str, ...]:
+    """Return the first items of the list in a text: numbered ones if there are any, else those with bullets.
+
+    An item ends at the next one or at an empty line. A text without a list is one item.
+    """
+    marks = list(_MARKED.finditer(text))
+    marks = [mark for mark in marks if mark["number"]] or marks
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    items = [text[mark.end() : end].split("\n\n")[0].strip() for mark, end in zip(marks, ends, strict=False)]
+    return tuple(item for item in items or [text.strip()] if item)[:most]
+
+
+def equal_parts(text: str, most: int) -> tuple[str, ...]:
+    """Return a text in parts of about equal length, cut at ends of sentences: at most so many."""
+    ends = [end.end() for end in _SENTENCE_END.finditer(text)]
+    goals = [len(text) * k / most for k in range(1, most)]
+    cuts = sorted({min(ends, key=lambda end: abs(end - goal)) for goal in goals} if ends else ())
+    parts = [text[a:b].strip() for a, b in zip((0, *cuts), (*cuts, len(text)), strict=True)]
+    return tuple(part for part in parts if part)

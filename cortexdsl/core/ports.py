@@ -123,6 +123,10 @@ class Reader(Protocol):
         """Return whether two answers mean the same, by the equality that grades them: `1/2` and `0.5`."""
         ...
 
+    def parts(self, text: str, most: int, *, is_list: bool) -> tuple[str, ...]:
+        """Return at most so many items of the list in a text, or parts of the text of about equal length."""
+        ...
+
     def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
         """Return the first character of an answer in its reply and the one after its last; None if it is not found."""
         ...

@@ -64,6 +64,22 @@ class TurnFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemSplit:
+    """What a step with a call for each item cuts.
+
+    Attributes
+    ----------
+    parts : int
+        The most items.
+    step : str
+        The step whose last reply is cut into the items of its list; empty: the passage is cut into equal parts.
+    """
+
+    parts: int
+    step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One kind of turn: who speaks, whom it hears, what reaches the prompt, what is read from the reply.
 
@@ -83,7 +99,7 @@ class Step:
     order : str
         `simultaneous`: all speak at once; `sequential`: each one hears those before it.
     each : str
-        One call for each speaker, or for each edge, pair, match, listener or group.
+        One call for each speaker, or for each edge, pair, match, listener or group; or, with `split`, for each item.
     samples : int
         Replies per call.
     reads : str
@@ -109,6 +125,8 @@ class Step:
         another order. `same_length`: a further reply of the speaker to its opening prompt, as long as theirs.
     variants : tuple of str
         Wordings of `prompt`; each replicate draws one; `prompt` is the first. If empty, there is one wording.
+    split : ItemSplit or None
+        With a call for each item.
     context : bool
         Whether the prompt has the passage of the question.
     tools : mapping of agent to tuple of Model
@@ -124,7 +142,7 @@ class Step:
     material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     order: Literal["simultaneous", "sequential"] = word("simultaneous")
     """Whether agents speak at the same time or one after the other."""
-    each: Each = "speaker"
+    each: Each | Literal["item"] = "speaker"
     samples: int = 1
     reads: Reads = "answer"
     by_agent: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -142,6 +160,7 @@ class Step:
     variants: tuple[str, ...] = ()
     tools: Mapping[str, tuple[Model, ...]] = field(default_factory=lambda: EMPTY)
     context: bool = True
+    split: ItemSplit | None = None
     uses: int = word(4)
     """How many times a turn may use its tools. A use that fails counts, too."""
 

@@ -140,6 +140,8 @@ def _lost_in_step(method: Method, step: Step, is_lost: Callable[..., bool], sile
         is_read = needs_similarity and method.similarity == SIMILARITY_FROM_REPLIES
         if _any_lost(names, is_lost) or (is_read and is_lost("similarity")):
             yield f"the weights of step {step.name} are computed from step {silent}", "leave out another"
+    if step.split is not None and step.split.step in silent.split(", "):
+        yield f"step {step.name} gets the items of step {silent}", "leave out both"
     conditions = [told.where for told in (*step.shows, step.memory) if isinstance(told, TurnFilter) and told.where]
     if any(_any_lost(_names(condition), is_lost) for condition in conditions):
         yield f"step {silent} decides what step {step.name} is told", "leave out another"

@@ -90,7 +90,7 @@ class QuotedTurns:
     """
 
     def __init__(self, quote: str, reader: Reader) -> None:
-        self._quoted_part, self._reader = quote, reader
+        self._quoted_part, self.reader = quote, reader
         self._quotes: dict[int, tuple[str, bool]] = {}
 
     def text(self, turn: Turn) -> str:
@@ -103,7 +103,7 @@ class QuotedTurns:
 
     def _quote(self, turn: Turn) -> tuple[str, bool]:
         if turn.turn not in self._quotes:
-            whole = self._reader.without_confidence(turn.text) if turn.text.strip() else ""
+            whole = self.reader.without_confidence(turn.text) if turn.text.strip() else ""
             whole = _QUOTE.sub(partial(_marked, turn.quotes), whole) if "quotes" in turn.beside else whole
             answer = "(no readable answer)" if turn.answer is None else turn.answer
             text = answer if self._quoted_part == "answer" and turn.reads == "answer" else whole
@@ -120,6 +120,17 @@ def _marked(quotes: Mapping[str, float], found: re.Match[str]) -> str:
     """Return a quote with a mark that says whether the passage has it (as in Khan et al. 2024)."""
     mark = "verified_quote" if quotes.get(found[1].strip()) else "unverified_quote"
     return f"<{mark}>{found[1]}</{mark}>"
+
+
+def items_of(step: Step, question: Question, state: DebateState, quotes: QuotedTurns) -> tuple[str, ...]:
+    """Return what the calls of a step get: items of another step's last reply, parts of the passage, or nothing."""
+    if step.split is None:
+        return ()
+    text = question.context
+    if step.split.step:
+        turn = next((turn for turn in reversed(state.turns) if turn.step == step.split.step), None)
+        text = "" if turn is None else quotes.text(turn)
+    return quotes.reader.parts(text, step.split.parts, is_list=bool(step.split.step))
 
 
 def select_turns(step: Step, planned: PlannedTurn, state: DebateState, quotes: QuotedTurns) -> ShownTurns:
@@ -161,6 +172,8 @@ def build_view(
         The numbers that a choice may name: of the agents in `talk`, or of its turns.
     quartiles : mapping lower, median, upper, count; or None
         Of the answers in `talk` that are numbers, in the canonical spelling; None if none is.
+    item : str
+        With a call for each item: the item.
     evidence : list of passages (with `shows: evidence`)
     and the names in `with:`.
     """
@@ -191,6 +204,7 @@ def build_view(
         }
 
     entries = {turn.turn: entry(turn) for turn in (*heard, *own)}
+    cut = {turn.turn for turn in (*heard, *own) if step.split is not None and turn.step == step.split.step}
     numbered = "turn" if step.chooses == "turns" else "number"
     variables: dict[str, Any] = {
         "question": question if step.context else replace(question, context=""),
@@ -201,6 +215,7 @@ def build_view(
             "vars": dict(planned.speaker.vars),
         },
         "about": planned.about,
+        "item": TrackedText(planned.item, _note(cut, written)),
         "round": state.round,
         "heard": [entries[turn.turn] for turn in heard],
         "by_answer": _by_answer(heard, entries, written) if "by_answer" in step.shows else [],

@@ -52,7 +52,7 @@ from cortexdsl.engine.concurrency import gather_all, yield_to_others
 from cortexdsl.engine.confidence import measure_confidence, recalibrate
 from cortexdsl.engine.debate_confidence import debate_confidence
 from cortexdsl.engine.decisions import answers_of, decide, last_of
-from cortexdsl.engine.messages import QuotedTurns, View, build_view, length_of_question, select_turns
+from cortexdsl.engine.messages import QuotedTurns, View, build_view, items_of, length_of_question, select_turns
 from cortexdsl.engine.methods import (
     agent_numbers,
     debating_agents,
@@ -299,7 +299,8 @@ class _Run:
         if self.ablation != NOTHING:
             graph = without_edges(graph, step, self.ablation, self.groups, silent)
         subjects = players(self.method, step.of) if step.of else None
-        planned = [without_heard(call, step, self.ablation) for call in planned_turns(step, agents, graph, subjects)]
+        calls = planned_turns(step, agents, graph, subjects, items_of(step, self.question, self.state, self.quotes))
+        planned = [without_heard(call, step, self.ablation) for call in calls]
         for batch in [[call] for call in planned] if step.order == "sequential" else [planned]:
             self.state.add(await self._speak_at_once(step, batch, execution))
         if not isinstance(step.hears, Nobody) and graph.speakers:

@@ -255,22 +255,30 @@ class PlannedTurn:
         The agent (or `group 2`) that the turn is for.
     weights : mapping of name to float
         Weights of the agents that it hears, if the topology has any.
+    item : str
+        What a call for an item gets.
     """
 
     speaker: Agent
     hears: tuple[str, ...]
     about: str | None = None
     weights: Mapping[str, float] | None = None
+    item: str = ""
 
 
 def planned_turns(
-    step: Step, agents: Sequence[Agent], graph: Graph, subjects: Collection[str] | None = None
+    step: Step,
+    agents: Sequence[Agent],
+    graph: Graph,
+    subjects: Collection[str] | None = None,
+    items: Sequence[str] = (),
 ) -> list[PlannedTurn]:
     """Return the calls of a step, in the agents' order, each once whatever its `samples`.
 
     There is one call for each speaker; or, by `each`, one for each edge, for each pair of agents that are heard, for
     each match of two neighbours among them, for each listener, or for each group. With a call for each edge, only the
-    edges from `subjects` get one (None: all), and the other agents that are heard are heard in each call.
+    edges from `subjects` get one (None: all), and the other agents that are heard are heard in each call. `items` are
+    dealt to the agents in their order, in a circle.
     """
     subjects = set(graph.speakers if subjects is None else subjects)
     rows: list[list[int]] = [[] for _ in graph.listeners]
@@ -288,6 +296,12 @@ def planned_turns(
             PlannedTurn(agent, heard[column], listener, weights(column))
             for agent in agents
             for column, listener in enumerate(graph.listeners)
+        ]
+    if step.each == "item":
+        columns = [number % len(agents) for number in range(len(items))]
+        return [
+            PlannedTurn(agents[column], heard[column], f"item {number}", weights(column), item)
+            for number, (column, item) in enumerate(zip(columns, items, strict=True), 1)
         ]
     if step.each in ("match", "pair"):
         pairs = matches if step.each == "match" else lambda names: list(combinations(names, 2))

@@ -57,7 +57,7 @@ def _needed(step: Step) -> Iterator[tuple[str, tuple[str, ...], str]]:
     talk = set(step.shows) - {"evidence"}
     if not isinstance(step.hears, Nobody) and talk:
         yield (
-            "hears what others said", ("heard", "by_answer", "talk", "quartiles"),
+            "hears what others said", ("heard", "by_answer", "talk", "quartiles", *(["item"] if step.split else [])),
             "write {% include 'common/heard.j2' %}, or use heard; or let the step hear nobody",
         )  # fmt: skip
     if "evidence" in step.shows:

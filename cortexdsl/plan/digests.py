@@ -104,11 +104,12 @@ COVERED: Mapping[type, Coverage] = {
     core.Ring: Coverage("Ring", "reach"),
     core.Self: Coverage("Self"),
     Shard: Coverage("Shard", "replicate number first end"),
+    core.ItemSplit: Coverage("ItemSplit", "parts step"),
     core.Sparse: Coverage("Sparse", "weight keep", later="within", expressions="weight"),
     core.Step: Coverage(
         "Step",
         "name role prompt hears tells=shows own=memory material order each draws=samples reads",
-        later="by_agent beside by_role context said of model chooses placebo variants tools",
+        later="by_agent beside by_role context said of model chooses placebo variants tools split",
         values={name: {"last": "latest", "all": "history"} for name in ("tells", "own")},
     ),
     core.StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),

@@ -230,6 +230,8 @@ def range_of(schema: Schema) -> str:
 TITLES = {
     "BallotForm": "vote by an expression",
     "EdgeForm": "edge of a role",
+    "PassageForm": "parts of the passage",
+    "ItemsForm": "items of a reply",
     "ModelForm": "model as a role",
     "SelectionForm": "edges of a graph",
     "TurnFilterText": "turns of some steps",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cortexdsl.core import Beside, Each, Memory, Reads, Shows, Step, TurnFilter
+from cortexdsl.core import Beside, Each, ItemSplit, Memory, Reads, Shows, Step, TurnFilter
 from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.core_words import FromCore, with_words_of
 from cortexdsl.language.grammar.entries import (
@@ -165,7 +165,7 @@ class StepText(StrictEntry):
         tuple[_Source, ...], BeforeValidator(listed, json_schema_input_type=_Source | tuple[_Source, ...])
     ] = ()
     """Entries of knowledge whose passages the step may use, as the variable `pool`."""
-    each: Annotated[Each | Setting | EdgeForm, OneOf()] = "speaker"
+    each: Annotated[Each | Setting | EdgeForm | PassageForm | ItemsForm, OneOf()] = "speaker"
     """What gets a separate call, such as each speaker, or each pair of heard agents."""
     tools: Annotated[
         Name
@@ -201,9 +201,21 @@ class StepText(StrictEntry):
         return {**self.material, **pool}
 
     @property
-    def kind(self) -> Each:
+    def kind(self) -> Each | Literal["item"]:
         """The unit of a call."""
+        if self.split is not None:
+            return "item"
         return "edge" if isinstance(self.each, EdgeForm) else self.each  # type: ignore[return-value]
+
+    @property
+    def split(self) -> ItemSplit | None:
+        """What is cut into items, each with a call of its own."""
+        match self.each:
+            case PassageForm(context=parts):
+                return ItemSplit(parts)  # type: ignore[arg-type]
+            case ItemsForm(step=step, size=parts):
+                return ItemSplit(parts, step)  # type: ignore[arg-type]
+        return None
 
     @property
     def of(self) -> str:

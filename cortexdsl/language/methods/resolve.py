@@ -248,6 +248,7 @@ def _step(
         material=MappingProxyType(text.variables),
         each=text.kind,
         of=text.of,
+        split=text.split,
         reads=text.reads[0],
         beside=text.reads[1:],
         model=choice.models.get(text.model or ""),

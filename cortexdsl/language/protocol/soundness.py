@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import get_args
 
 from cortexdsl.core import AUDIBLE, Beside, Choose, Groups, Nobody, OfRole, Reads
@@ -45,12 +46,14 @@ def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, str, tup
         whom = "an agent" if "group" in kinds else "a group" if kinds & {*EACH} else "anybody"
         what = f"{name} is told what is about it, and no turn is about {whom}"
         yield ("steps", name, "shows"), what, "group" if is_group else "edge", _likely_steps(text, name)
-    reviews = tuple(name for name, step in text.steps.items() if "review" in step.reads)
-    if reviews and not any(text.steps[name].kind in EACH for name in reviews):
+    for kind, factors in (("review", SCORES), ("verdict", ("accepts",))):
+        remarks = tuple(name for name, step in text.steps.items() if kind in step.reads)
+        if not remarks or any(text.steps[name].kind in EACH for name in remarks):
+            continue
         for expression, route in walks.expressions(text):
-            for factor in sorted(evaluation.parse(expression).names & {*SCORES}):
-                what = f"{factor} needs reviews of somebody, and {' and '.join(reviews)} is about nobody"
-                yield route, what, "edge", reviews
+            for factor in sorted(evaluation.parse(expression).names & {*factors}):
+                what = f"{factor} needs {kind}s on somebody, and {' and '.join(remarks)} is about nobody"
+                yield route, what, "edge", remarks
 
 
 def _likely_steps(text: ProtocolText, using: str) -> tuple[str, ...]:
@@ -244,6 +247,13 @@ def _step_references(text: ProtocolText, problem_at: ProblemAt) -> Iterator[Plac
                 if other not in text.steps:
                     remedy = nearest(other, text.steps, say="steps")
                     yield problem_at(("steps", name, word), f"there is no step {other}", remedy)
+        if step.split is not None and (cut := step.split.step):
+            if cut not in text.steps:
+                route = ("steps", name, "each", "step")
+                yield problem_at(route, f"there is no step {cut}", nearest(cut, text.steps, say="steps"))
+            elif text.steps[cut].role not in _heard_roles(step.hears):
+                what = f"{name} gets the items of {cut}, and does not hear {text.steps[cut].role}, who speaks there"
+                yield problem_at(("steps", name, "each"), what, f"write hears: {text.steps[cut].role}")
 
 
 def _steps(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
@@ -263,11 +273,11 @@ def _steps(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
             yield from _unheard(text, name, problem_at)
     used = {key for expression, _ in walks.expressions(text) for key in evaluation.parse(expression).keys}
     for name, step in text.steps.items():
-        for number in step.reads[1:]:
-            if number not in get_args(Reads) and not any(f"{STATED}({number})" in key for key in used):
-                what = f"{number} is not read, and no expression uses a number with this name"
-                close = nearest(number, get_args(Beside))
-                yield problem_at(("steps", name, "reads"), what, f"{close}; or use stated({number})")
+        for number in {*step.reads[1:]} - {*get_args(Reads)}:
+            meant = get_close_matches(number, get_args(Beside), 1, 0.7)
+            if meant and not any(f"{STATED}({number})" in key for key in used):
+                what = f"{number} would be a number that the reply states, and no expression uses it"
+                yield problem_at(("steps", name, "reads"), what, f"did you mean {meant[0]}?")
     for expression, route in walks.expressions(text):
         parsed = evaluation.parse(expression)
         lacking = [name for name in sorted(parsed.names & _NEEDS.keys()) if not _is_met(text, name)]

@@ -268,6 +268,10 @@ class Rehearsal:
         """Return whether two made-up answers are one."""
         return answer == earlier
 
+    def parts(self, text: str, most: int, *, is_list: bool) -> tuple[str, ...]:
+        """Return the largest number of parts."""
+        return (text.strip() or "a part",) * most
+
     def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
         """Return None: the answer has no place in the text."""
         return None

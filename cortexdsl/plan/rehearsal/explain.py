@@ -161,6 +161,7 @@ def why_fewer_calls(method: Method) -> str:
     silent = _silences(method.schedule, known_choices(method) | harmless)
     why = [*(["a loop ends early"] if ends else []), *(["fewer agents are chosen"] if silent else [])]
     why += ["agents use fewer tools"] if any(step.tools for step in method.steps.values()) else []
+    why += ["there are fewer items"] if any(step.split for step in method.steps.values()) else []
     why += ["the debate is sure enough"] if method.defer else []
     return f" (fewer if {' or '.join(why)})" if why else ""
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import eq
 from typing import Literal
 
-from cortexdsl.core import Reading
+from cortexdsl.core import Reading, equal_parts, list_items
 from cortexdsl.tasks.reading.beliefs import read_belief, without_beliefs
 from cortexdsl.tasks.reading.kinds import KINDS, LINES, MIXED_WANT, AnswerKind, KindEntry
 from cortexdsl.tasks.reading.others import without_others
@@ -195,6 +195,10 @@ class AnswerReader:
     def same(self, answer: str, earlier: str) -> bool:
         """Return whether two answers are graded as one."""
         return self.equal(answer, earlier)
+
+    def parts(self, text: str, most: int, *, is_list: bool) -> tuple[str, ...]:
+        """Return at most so many items of the list in a text, or parts of the text of about equal length."""
+        return list_items(clean(text), most) if is_list else equal_parts(text, most)
 
     def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
         """Return where in a reply its answer stands; None if it cannot be found."""

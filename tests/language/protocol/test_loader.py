@@ -131,7 +131,7 @@ decide: DECIDE
             "memory: last",
             "{vote: mean_score}",
             "8:16",
-            "mean_score needs reviews of somebody, and review is about nobody",
+            "mean_score needs reviews on somebody, and review is about nobody",
         ),
     ],
 )
