@@ -209,7 +209,7 @@ class StepText(StrictEntry):
 
     @property
     def split(self) -> ItemSplit | None:
-        """What is cut into items, each with a call of its own."""
+        """The reply or passage that is split into items; None if there is none."""
         match self.each:
             case PassageForm(context=parts):
                 return ItemSplit(parts)  # type: ignore[arg-type]
