@@ -124,11 +124,27 @@ class EdgeForm(StrictEntry):
     """The role whose agents the calls are about."""
 
 
+class PassageForm(StrictEntry):
+    """`{context: n}`: one call for each of n parts of the passage, cut at ends of sentences."""
+
+    context: Annotated[AtLeastOne | Setting, OneOf()]
+    """How many parts of about equal length."""
+
+
+class ItemsForm(StrictEntry):
+    """`{step: STEP, size: n}`: one call for each item of the list in the last reply of a step."""
+
+    step: Name
+    """The step whose reply is cut."""
+    size: Annotated[AtLeastOne | Setting, OneOf()]
+    """How many items at most. Later ones get no call."""
+
+
 @with_words_of(
     Step,
     settable=True,
     uses=AtLeastOne,
-    chooses=Literal["turns"],
+    chooses=Literal["turns", "answers"],
     temperature=Annotated[Number, Field(ge=0, le=10)] | None,
 )
 class StepText(StrictEntry):
