@@ -273,7 +273,8 @@ def main() -> None:
         asyncio.run(serve(args.serve, args.noted))
         return
     if args.answer:
-        answer(*args.answer, args.noted)
+        requests, replies = args.answer
+        answer(requests, replies, args.noted)
         return
     chance, found = random.Random(args.seed), Found()
     with tempfile.TemporaryDirectory() as name:
