@@ -85,7 +85,7 @@ async def _serve(plan: PlanWithTrainings, training: Training, phase: Phase, mode
     if name in await listed_models(address, key):  # also if another job has loaded it meanwhile
         return
     base = base_folder(training, phase).absolute()
-    command = "\n    ".join(serve_commands([(name, base, adapter)], training.optimiser.rank))
+    command = "\n    ".join(serve_commands([(name, base, adapter)], training.optimiser["rank"]))
     raise ModelError(
         f"the server at {mask_url(address)} does not have {name}, which training {training.name} has made, and does not"
         f" load it ({secrets.clean(answer)})\n"

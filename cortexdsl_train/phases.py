@@ -51,7 +51,8 @@ def phases_of(
                 learned.task.digest if learned else None,
             )  # fmt: skip
             pairs = digest(own, said.threshold, sorted(learned.validation) if learned else [])
-            how = said.optimiser.model_dump(mode="json") | {"alpha": None}, said.weights  # as digests of 0.2.0 have it
+            former = {"alpha": None, "seed": None}  # digests of 0.2.0 have these words
+            how = said.optimiser.model_dump(mode="json") | former, said.weights
             made = digest(pairs, how, begins)
             folder = layout.trained(name, f"{repeat}-{role}")
             trained = trained_model(begins, folder, f"{name.partition('~')[0]}-{repeat}-{role}", made)

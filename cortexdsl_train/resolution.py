@@ -196,10 +196,9 @@ def _training(
         calls_per_question=calls,
         kept=lambda auto: read_previous_shards(Path(layout.cut)).size_of(asked.name, auto),
     )
-    seed = spec.text.seed % 2**31 if said.optimiser.seed is None else said.optimiser.seed
     return Training(
         asked.name, said, learned, cut(len(learned.task.items), 1, size), phases,
-        said.optimiser.model_copy(update={"seed": seed}),
+        said.optimiser.model_dump() | {"seed": spec.text.seed % 2**31},
         spec.node.where(("train", asked.entry, "weights")),
     )  # fmt: skip
 

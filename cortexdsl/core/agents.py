@@ -84,8 +84,6 @@ class Rate:
     """The most requests, such as 500/min. Units are s, min, hour and day."""
     tokens: tuple[RateLimit, ...] = word(())
     """The most tokens of prompts and replies together, such as 200k/min."""
-    per: Literal["key", "model"] = word("key")
-    """model: this model has the rate for itself. Default: models with the same address and API key share it."""
 
     @property
     def has_limits(self) -> bool:

@@ -24,7 +24,6 @@ from cortexdsl.language.grammar.speakers import TOOLS, ToolText
 from cortexdsl.language.inheritance import read_extended, resolve_methods
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all
 from cortexdsl.language.problems import validate
-from cortexdsl.language.shared_rates import conflicting_rates, with_shared_rates
 from cortexdsl.models.endpoints.providers import redirected
 
 
@@ -100,9 +99,7 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
     datasets = _datasets(text, node, environment, problems)
     claims = _claims(text, node, problems)
     models = {name: redirected(entry.as_model(name), environment) for name, entry in text.models.items()}
-    problems += _conflicting_rates(models, node)
     refuse_all(problems)
-    models = with_shared_rates(models)
     agents = {
         entry.name: Agent(entry.name, models[entry.model], entry.persona, MappingProxyType(entry.vars))
         for entry in text.agents
@@ -122,15 +119,6 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
         hypotheses=tuple(claims),
         limits=text.limits,
     )
-
-
-def _conflicting_rates(models: Mapping[str, Model], root: Node) -> Iterator[PlacedProblem]:
-    """Yield the models that give the rate of their key another value than an earlier one."""
-    for name, other in conflicting_rates(models):
-        mark = root.where(("models", name, "rate"))
-        what = f"models.{name}.rate: {other} has the same address and key, and another rate"
-        remedy = "give both the same rate; if the provider limits each model by itself, write per: model in both"
-        yield mark, Problem(str(mark), what, remedy)
 
 
 def _datasets(

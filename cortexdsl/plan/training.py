@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cortexdsl.core import Message, Method, Model, Question
 from cortexdsl.engine.trajectories import BranchKind, Guide
@@ -21,7 +21,7 @@ from cortexdsl.plan.shards import Shard, find
 from cortexdsl.tasks.task import Task
 
 if TYPE_CHECKING:
-    from cortexdsl.language.grammar.training import OptimiserText, TrainText
+    from cortexdsl.language.grammar.training import TrainText
     from cortexdsl.language.methods.resolved_cells import ResolvedCell
     from cortexdsl.language.nodes import Mark
     from cortexdsl.language.spec import Spec
@@ -115,7 +115,8 @@ class Training:
         The shards of its questions.
     phases : tuple of Phase
         In their order: 1-critic, 1-actor, 2-critic ...
-    optimiser : OptimiserText
+    optimiser : mapping
+        Its words, and the seed.
         With its seed.
     weights_at : Mark
         Where the spec says in which folder the weights are, or might say so.
@@ -126,7 +127,7 @@ class Training:
     learned: TrainingQuestions
     shards: tuple[Shard, ...]
     phases: tuple[Phase, ...]
-    optimiser: OptimiserText
+    optimiser: Mapping[str, Any]
     weights_at: Mark
 
     @property

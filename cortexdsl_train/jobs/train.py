@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     check_digest(args, phase.trained_digest)
     check_consent(plan)
     _changing(training, phase)
-    settings = Settings(**training.optimiser.model_dump())
+    settings = Settings(**training.optimiser)
     which, replies = (plan.layout.pairs, PAIR) if settings.has_pairs else (plan.layout.imitated, SINGLE)
     examples = read_examples(Path(which(training.name, phase.label)), replies)
     try:
@@ -83,4 +83,4 @@ def _served(layout: Layout, training: Training) -> Sequence[str]:
         )
         for phase in last
     ]
-    return serve_commands(adapters, training.optimiser.rank)
+    return serve_commands(adapters, training.optimiser["rank"])

@@ -23,7 +23,7 @@ dataset: {name: arithmetic, size: 2}
 models:
   gpt: {model: direct/m, api_base: 'http://127.0.0.1:9/v1', rate: {requests: 500/min, tokens: 200k/min}}
   other: {model: direct/n, api_base: 'http://127.0.0.1:9/v1'}
-  own: {model: direct/o, api_base: 'http://127.0.0.1:9/v1', rate: {requests: [10/min, 250/day], per: model}}
+  own: {model: direct/o, api_base: 'http://127.0.0.1:9/v1', rate: {requests: [10/min, 250/day]}}
   here: {model: builtin/solver, skill: 0.5}
 agents: [{name: a, model: gpt}, {name: b, model: other}, {name: c, model: own}, {name: d, model: here}]
 methods: {v: {protocol: voting}}
@@ -47,13 +47,11 @@ def entries() -> list[str]:
     return ["; ".join(entry.said) for entry in read_journal(Layout("results/e")).entries if entry.kind == "control"]
 
 
-def test_models_of_a_key_share_its_rate() -> None:
-    """`other` has the address and key of `gpt`; `own` has a rate for itself; what runs here has none."""
+def test_each_model_has_the_rate_of_its_entry() -> None:
     models = compile_spec("specs/e.yaml", "e").models
-    shared = Rate((RateLimit(500, 60.0),), (RateLimit(200_000, 60.0),))
-    assert models["gpt"].rate == models["other"].rate == shared
-    assert models["own"].rate == Rate((RateLimit(10, 60.0), RateLimit(250, 86_400.0)), (), "model")
-    assert models["here"].rate is None
+    assert models["gpt"].rate == Rate((RateLimit(500, 60.0),), (RateLimit(200_000, 60.0),))
+    assert models["own"].rate == Rate((RateLimit(10, 60.0), RateLimit(250, 86_400.0)))
+    assert models["other"].rate is models["here"].rate is None
 
 
 def test_a_pause_is_kept_and_shown_until_it_is_taken_back(capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,8 +132,8 @@ def test_an_experiment_that_is_nowhere_is_an_error(capsys: pytest.CaptureFixture
         ("{requests: 5/week}", "write a whole number and a unit"),
         ("{tokens: 0.5/s}", "write a whole number and a unit"),
         ("{requests: [5/s, 6/s]}", "two rates have the same unit"),
-        ("{per: model}", "this rate limits nothing"),
-        ("{requests: 400/min, tokens: 200k/min}", "gpt has the same address and key, and another rate"),
+        ("{}", "this rate limits nothing"),
+        ("{requests: 5/s, per: key}", "write nothing: each model has its own rate"),
     ],
 )
 def test_a_wrong_rate_is_an_error_in_its_place(rate: str, error: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,9 +144,9 @@ def test_a_wrong_rate_is_an_error_in_its_place(rate: str, error: str, capsys: py
 
 
 def test_the_new_words_change_no_digest_and_a_plan_says_the_least_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two calls of each entry, so that `gpt` and `other` take 4 of 500 a minute, and `own` 2 of 10: 5.5 s."""
+    """Two calls of each entry, so that `gpt` takes 2 of 500 a minute, and `own` 2 of 10: 5.5 s."""
     plain = SPEC.replace(", rate: {requests: 500/min, tokens: 200k/min}", "").replace("api_base", PRICED)
-    plain = plain.replace(", rate: {requests: [10/min, 250/day], per: model}", "")
+    plain = plain.replace(", rate: {requests: [10/min, 250/day]}", "")
     Path("plain.yaml").write_text(plain)
     more = plain.replace("direct/n,", "direct/n, timeout: 20 min, deterministic: true,")
     Path("more.yaml").write_text(more)

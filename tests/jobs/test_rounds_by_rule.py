@@ -14,7 +14,7 @@ RULES = {
     "majority": "majority", "weighted": "weighted", "first": "first", "median": "median",
     "mean": "mean", "of-a-debater": "debater", "all-rounds": "{vote: last + 1}",
     "late": "{vote: confidence * (round + 1)}",
-    "none": "majority\n    tie: none",
+    "none": "[majority, none]",
 }  # fmt: skip
 SPEC = """\
 seed: 4

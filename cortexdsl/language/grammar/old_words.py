@@ -63,7 +63,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "StoppingRuleText": {"alpha": "analysis: {alpha: {}}", "fewest": "min_questions: {}"},
     "ProtocolText": {
         "debaters": "voters: {}",
-        "fallback": "tie: {}",
+        **dict.fromkeys(("fallback", "tie"), "decide: [RULE, {}]"),
         "participation": _participation,
         "ends": "repeat: and the rounds after the opening, in the schedule",
         "passes": "quote: {}",
@@ -83,7 +83,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "keep": {"above": "where: WEIGHT > {} instead of weight and keep"},
     "ChooseText": {"order": "nothing: chosen agents keep their order"},
     "ModelForm": {"persona": "agents: [{name: NAME, model: MODEL, persona: {}}], and [NAME] as the role"},
-    "BallotForm": dict.fromkeys(("fallback", "tie"), "tie: {}, in the protocol beside decide"),
+    "BallotForm": dict.fromkeys(("fallback", "tie"), "decide: [{vote: EXPRESSION}, {}]"),
     "AgentText": {"given": "vars: {}"},
     "ModelText": {
         "trained": "model: trained/{}/ROLE",
@@ -99,7 +99,8 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "url": "command: with {port}, or export {} in the environment variable of env",
     },
     "BatchSettingsText": {"requests": "nothing: a batch has as many calls as the provider takes"},
-    "OptimiserText": {"alpha": "nothing: the adapter is scaled by 1"},
+    "OptimiserText": {"alpha": "nothing: the adapter is scaled by 1", "seed": "nothing: the seed is the spec's"},
+    "RateText": {"per": "nothing: each model has its own rate"},
     "ExpectedText": {
         "accuracy": "differences: {CLAIM: ACCURACY}, for claims about one accuracy",
         "refuse": "power: 0.8, so that the run does not start with less",
@@ -112,10 +113,10 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "decide": {
         "else": "decide: [ROLE, {}]",
         "last": "decide: {}",
-        "majority": "decide: majority, and tie: none in the protocol",
+        "majority": "decide: [majority, none]",
         "trimmed": lambda share: f"decide: {'median' if share == 0.5 else 'mean'}",
         "pool": "decide: weighted, which sums confidences",
-        "weighted": "decide: weighted, and tie: none in the protocol",
+        "weighted": "decide: [weighted, none]",
     },
     "tolerance": {"relative": "tolerance: {}"},
     "prompt": {"first": "1: {}", "second": "2: {}"},
@@ -123,7 +124,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "TurnFilterText": {"about": "shows: about_me"},
     "with": {"pool": "knowledge: {}"},
     "setting": {
-        "fallback": "tie: {}",
+        **dict.fromkeys(("fallback", "tie"), "decide: [majority, {}]"),
         "graph": "topology: {}",
         "own": "memory: {}",
         "participation": _participation,
@@ -149,7 +150,6 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "tool": {"python": "package.module:function"},
     "transport": {"litellm": ""},
     "rule": {"together": ""},
-    "per": {"key": ""},
     "chooses": {"agents": ""},
     "shard_size": {"auto": ""},
 }

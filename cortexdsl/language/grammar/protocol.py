@@ -101,14 +101,6 @@ _OwnBins: TypeAlias = Annotated[
 ]
 
 
-Tie: TypeAlias = Literal["confidence", "none"]
-_CONFIDENCE = "confidence: the answer with the highest sum of confidences wins."
-_DEBATERS = "confidence: the answer that the most debaters gave wins."
-_NONE = (
-    "none: if all last answers differ, the debate has no answer. Other ties are decided by the rule of `confidence`."
-)
-
-
 # ---------------------------------------------------------------- the decision
 _RULES = tuple(name for name, rule in DECISION_RULES.items() if rule.is_word)
 
@@ -132,25 +124,32 @@ def _role_or_rule(role: str) -> Decide:
     return Decide("last", role, otherwise="")
 
 
-def _ordered(value: tuple[str, ...]) -> Decide:
-    role, *others = value
-    if role in (*_RULES, "none") or len(others) != 1 or others[0] not in (*_RULES, "none"):
-        rules = ", ".join((*_RULES, "none"))
+def _ordered(value: tuple[str | Decide, ...]) -> Decide:
+    """Return the decision of a list: a role, the rule if it gave no answer, and none if all answers differ."""
+    tried, ending = (list(value[:-1]), "none") if value[-1] == "none" else (list(value), "")
+    role = tried.pop(0) if tried and isinstance(tried[0], str) and tried[0] not in (*_RULES, "none") else None
+    rule = tried[0] if len(tried) == 1 and (tried[0] in _RULES or (role is None and tried[0] != "none")) else None
+    if (tried and rule is None) or not (rule or role) or not (ending or (rule and role)):
         raise invalid(
-            "a list names a role and the rule if it gave no answer", f"write [judge, majority]; rules: {rules}"
+            "a list names a role and the rule if it gave no answer, and none if all answers differ",
+            f"write [judge, majority], [majority, none] or [judge, majority, none]; rules: {', '.join(_RULES)}",
         )
-    return Decide("last", role, otherwise=others[0])
+    tie: Any = {"tie": "none"} if ending and rule else {}
+    if isinstance(rule, Decide):
+        return replace(rule, **tie)
+    return Decide(rule, **tie) if role is None and rule else Decide("last", str(role), otherwise=rule or "none", **tie)
 
 
 _NUMERIC = {"mean": Decide("trimmed"), "median": Decide("trimmed", share=0.5)}
 DecideWord: TypeAlias = Literal[(*_RULES, *_NUMERIC)]  # type: ignore[valid-type]
+_Ballot: TypeAlias = Annotated[Decide, WrittenAs(BallotForm)]
 _Decide: TypeAlias = Annotated[
     Annotated[DecideWord, AfterValidator(lambda rule: _NUMERIC.get(rule) or Decide(rule))]
     | Setting
     | Annotated[Text, AfterValidator(_role_or_rule)]
-    | Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(_ordered)]
-    | Annotated[Decide, WrittenAs(BallotForm)],
-    OneOf("ROLE", "[ROLE, rule]"),
+    | Annotated[tuple[Annotated[Name | _Ballot, OneOf()], ...], Field(min_length=1), AfterValidator(_ordered)]
+    | _Ballot,
+    OneOf("ROLE", "[ROLE, rule, none]"),
 ]
 
 
@@ -206,7 +205,8 @@ class ProtocolText(StrictEntry):
     schedule: Annotated[tuple[ItemText, ...], Field(min_length=1)]
     """The steps in their order, with loops, choices and cases."""
     decide: Annotated[Decide, WrittenAs(_Decide)]
-    """How the answer of a debate is chosen."""
+    """How the answer of a debate is chosen. In a tie the highest sum of confidences wins (with weighted, the number of
+    debaters). [RULE, none]: if all last answers differ, there is no answer."""
     recalibration: Annotated[_RecalibrationWord | Setting | _OwnBins, OneOf("{0: 0.25, 0.5: keep}")] = Field(
         "none", validate_default=True
     )
@@ -216,7 +216,3 @@ class ProtocolText(StrictEntry):
     """How the similarity of two replies is measured. ngram: by the words and characters that they share. asked: a
     model states it, in a step with `reads: similarity`. Or write an embedding model, sentence-transformers/NAME or
     nli/NAME."""
-    tie: Annotated[Tie | Setting, OneOf()] = Field(
-        "confidence",
-        description=f"How a tie is decided. {_CONFIDENCE} With `weighted`, the answer that most debaters gave. {_NONE}",
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
@@ -76,7 +76,7 @@ def _limits_something(rate: Rate, written: Collection[str]) -> None:
 _RATE = "{requests: 500/min, tokens: 200k/min}"
 RateEntry: TypeAlias = Annotated[
     Rate,
-    FromCore(_RATE, _limits_something, requests=RateLimitsText, tokens=RateLimitsText, per=Literal["model"]),
+    FromCore(_RATE, _limits_something, requests=RateLimitsText, tokens=RateLimitsText),
 ]
 BatchEntry: TypeAlias = Annotated[
     BatchSettings, FromCore("{requests: 10000, tokens: 2000000, wait: 600}", wait=Duration)

@@ -44,8 +44,6 @@ class OptimiserText(StrictEntry):
     """The number of pairs per step."""
     at_once: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
     """The number of pairs in memory at the same time. Default: all pairs of a step."""
-    seed: Annotated[Whole, Field(ge=0, lt=2**31)] | None = None
-    """The seed of the training. Default: the spec's."""
 
 
 class TrainText(StrictEntry):

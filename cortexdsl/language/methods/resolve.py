@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from cortexdsl.core import Agent, DebateConfidence, Decide, Method, Repeat, SchedulePart, Step
+from cortexdsl.core import Agent, DebateConfidence, Method, Repeat, SchedulePart, Step
 from cortexdsl.engine.methods import scheduled_steps
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
@@ -155,12 +155,12 @@ def _method(
     return core_value(
         Method,
         text,
-        translated=("title", "source", "settings", "roles", "topologies", "tie"),
+        translated=("title", "source", "settings", "roles", "topologies"),
         protocol=name,
         role_agents=roles_in_use(role_agents, steps.values(), schedule),
         steps=MappingProxyType(steps),
         schedule=schedule,
-        decide=_decision(text),
+        decide=replace(text.decide, otherwise=text.decide.otherwise or "none"),
     )
 
 
@@ -257,13 +257,6 @@ def _step(
     found += tool_problems(step, agents)
     problems += [problem_at(("steps", name, *below), what, remedy) for below, what, remedy in found]
     return step
-
-
-def _decision(text: ProtocolText) -> Decide:
-    """Return the decision with the rule for ties, if it can end in one."""
-    decide = replace(text.decide, otherwise=text.decide.otherwise or "none")
-    is_certain = decide.rule == "trimmed" or (decide.role is not None and decide.otherwise == "none")
-    return decide if is_certain else replace(decide, tie=text.tie)  # type: ignore[arg-type]
 
 
 def _schedule(items: Sequence[Any]) -> tuple[SchedulePart, ...]:

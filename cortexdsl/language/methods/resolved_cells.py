@@ -34,7 +34,6 @@ from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.nodes import Mark, Node, dotted, refuse, refuse_all
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.loader import Protocol, load_protocol, protocol_of
-from cortexdsl.language.shared_rates import with_shared_rates
 from cortexdsl.language.spec import Spec, team_members, team_of
 
 
@@ -244,9 +243,9 @@ def _choice(
         elif head != "train":
             chosen = put(chosen, [head, *below], value, protocol.settings)
     changed = {axis.split(".")[1] for axis in axes if axis.startswith("models.")}
-    models = with_shared_rates(
-        {key: _model(key, entries[key], completed) if key in changed else model for key, model in spec.models.items()}
-    )
+    models = {
+        key: _model(key, entries[key], completed) if key in changed else model for key, model in spec.models.items()
+    }
     trainings = varied_trainings(spec, axes)
     models = {key: as_trained(model, trainings) for key, model in models.items()}
     agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}

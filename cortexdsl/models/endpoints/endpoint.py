@@ -332,7 +332,7 @@ class Endpoints:
         if rate is None:
             identity: tuple[str, ...] = (place, model.api_key_env or "")
         else:
-            identity = (place, self._secrets.key_value(model), *([model.model] if rate.per == "model" else ["", ""]))
+            identity = (place, self._secrets.key_value(model), model.model)
         meter = self._meters.get(identity)
         if meter is None:
             path = None if rate is None else rate_path(self._secrets.environment, identity)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from cortexdsl.core import Cell, Model, RateLimit
 from cortexdsl.engine.methods import with_samples
-from cortexdsl.language.shared_rates import key_of
 from cortexdsl.metrics.budgets import chain_of_stages
 from cortexdsl.models.endpoints.rates import KINDS, least_seconds
 from cortexdsl.plan.experiment import Plan
@@ -42,16 +41,14 @@ class LeastTime:
 
 
 def least_times(plan: Plan) -> list[LeastTime]:
-    """Return the least time of debates and judgements for each key with a rate, the longest first."""
+    """Return the least time of debates and judgements for each model with a rate, the longest first."""
     rated = [model for model in models_of(plan) if model.rate is not None]
     if not rated:
         return []
     loads = rehearsed_loads(plan)
     sharing: dict[tuple[str | None, ...], list[Model]] = {}
     for model in rated:
-        assert model.rate is not None
-        own = (model.model,) if model.rate.per == "model" else ()
-        sharing.setdefault((*key_of(model), *own), []).append(model)
+        sharing.setdefault((model.api_base, model.api_key_env, model.model), []).append(model)
     times = []
     for models in sharing.values():
         names = tuple(dict.fromkeys(model.name for model in models))

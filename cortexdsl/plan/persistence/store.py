@@ -112,7 +112,7 @@ def _training(training: Training) -> TrainingRecord:
         validation=tuple(sorted(training.validation)),
         samples=text.samples,
         threshold=text.threshold,
-        optimiser=training.optimiser.model_dump(mode="json"),
+        optimiser=training.optimiser,
         shards=training.shards,
         phases=tuple(
             PhaseRecord(

@@ -167,14 +167,18 @@ def test_prompts_of_a_method_replace_those_of_the_protocol() -> None:
 @pytest.mark.parametrize(
     ("decide", "meant"),
     [
-        ("majority", Decide("majority", tie="none")),
-        ("weighted", Decide("weighted", tie="none")),
-        ("first", Decide("first", tie="none")),
+        ("[majority, none]", Decide("majority", tie="none")),
+        ("[weighted, none]", Decide("weighted", tie="none")),
+        ("[{vote: last}, none]", Decide("vote", tie="none", weight="last")),
+        ("first", Decide("first")),
         ("debater", Decide("last", "debater")),
+        ("[debater, none]", Decide("last", "debater")),
+        ("[debater, majority]", Decide("last", "debater", otherwise="majority")),
+        ("[debater, weighted, none]", Decide("last", "debater", otherwise="weighted", tie="none")),
     ],
 )
 def test_decisions(decide: str, meant: Decide) -> None:
-    text = f"steps: {{a: {{role: debater, prompt: a.j2}}}}\nschedule: [a]\ndecide: {decide}\ntie: none\n"
+    text = f"steps: {{a: {{role: debater, prompt: a.j2}}}}\nschedule: [a]\ndecide: {decide}\n"
     assert made(protocol_of("p", parse(text, "p.yaml"))).decide == meant
 
 

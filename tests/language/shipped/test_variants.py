@@ -186,8 +186,8 @@ def test_fallback_none_leaves_a_debate_of_different_answers_without_one() -> Non
     """The paper's rule: all answers different counts as wrong."""
     script = {"revise:a1": "1|0.9", "revise:b1": "2|0.5", "revise:c1": "3|0.5"}
     answers = [
-        run(shipped("cortexdebate", "a b c", f"{{rounds: 1, tie: {word}}}"), Stage(script)).answer
-        for word in ("none", "confidence")
+        run(shipped("cortexdebate", "a b c", f"{{rounds: 1, decide: {word}}}"), Stage(script)).answer
+        for word in ("[majority, none]", "majority")
     ]
     assert answers == [None, "1"]
 
