@@ -45,7 +45,7 @@ EXTENSIONS = {
     "rule pool": r"\brule pool\b|cortexdsl pool\b|[\"']pool[\"']",
 }
 CALLS = 987_654_321
-KEEP = 7.03125
+KEEP = 703
 REPLY = "4b1d-mark"
 SPEC = f"""\
 title: Traced
@@ -55,7 +55,7 @@ models:
   one: {{model: direct/one, api_base: env:TRACED_URL, parameters: 1.0e9, tokens: 1.0e12}}
 agents: [{{name: a, model: one}}, {{name: b, model: one}}, {{name: c, model: one}}]
 methods:
-  sparse: {{protocol: cortexdebate, rounds: 1, weight: similarity, keep: {{above: {KEEP}}}}}
+  sparse: {{protocol: cortexdebate, rounds: 1, weight: similarity, keep: {{top: {KEEP}}}}}
 limits: {{calls: {CALLS}}}
 """
 

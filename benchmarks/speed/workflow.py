@@ -36,7 +36,7 @@ LARGE = SPEC.replace("size: 100", "size: 1000").replace(
 grid:
   sparse:
     keep:
-      [mean, median, mean_of_all, all, {top: 1}, {top: 2}, {top: 3}, {drop_bottom: 1}, {drop_bottom: 2}, {above: 0.1}]
+      [mean, median, mean_of_all, all, {top: 1}, {top: 2}, {top: 3}, {drop_bottom: 1}, {drop_bottom: 2}, {top: 4}]
     recalibration: [cortexdebate, none, reconcile]
     memory: [none, last, all]
     rounds: [1, 2, 3, 4, 5]

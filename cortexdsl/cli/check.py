@@ -230,7 +230,7 @@ def ask_models(plan: Plan, *, is_json: bool) -> bool:
     ]
     warnings += [
         f"model {one.entry} takes no system message: a persona is sent in the message of the user\n"
-        "    write `system_role: false` in its entry to save the refused request"
+        "    write `drop: [system]` in its entry to save the refused request"
         for one in probes
         if not one.has_system_role and not models[one.entry].refused
     ]

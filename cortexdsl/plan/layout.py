@@ -159,7 +159,7 @@ class Layout:
     compiled = _File("compiled.json")
     """The compiled plan, which jobs load."""
     cut = _File("cut.json")
-    """The questions of each job. `shard_size: auto` keeps these shards, as call logs are stored by shard."""
+    """The questions of each job. Without `shard_size` a run keeps these shards, as call logs are stored by shard."""
     declared = _File("declared.json")
     """The claims as they were before the run."""
     ledger = _File("ledger.jsonl")

@@ -47,7 +47,8 @@ VALUES: Mapping[str, Values] = {
             "`borda`": "the answer with most points in the latest rankings.",
             "`runoff`": "the winner of an instant runoff of the latest rankings.",
             "text": "the name of a role: the latest answer in this role.",
-            "list of texts": "a role, and the rule if the role gave no readable answer.",
+            "list (text or [vote by an expression](#values-of-decide))": "`[ROLE, RULE, none]`, or a part of it: the "
+            "rule decides if the role gave no readable answer. With `none` there is no answer if all last answers differ.",
         },
     ),
     "recalibration": Values(
