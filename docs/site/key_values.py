@@ -48,7 +48,7 @@ VALUES: Mapping[str, Values] = {
             "`runoff`": "the winner of an instant runoff of the latest rankings.",
             "text": "the name of a role: the latest answer in this role.",
             "list (text or [vote by an expression](#values-of-decide))": "`[ROLE, RULE, none]`, or a part of it: the "
-            "rule decides if the role gave no readable answer. With `none` there is no answer if all last answers differ.",
+            "rule decides if the role gave no readable answer. With `none` there is no answer if all differ.",
         },
     ),
     "recalibration": Values(
