@@ -187,7 +187,7 @@ class SpecText(StrictEntry):
     """By cell, what is left out of its finished debates, to see what changes: agent=NAME leaves out this agent, and the
     word agent alone each agent in turn. edge, round and step work alike."""
     train: dict[Name, TrainText] = Field(default_factory=dict)
-    """Trainings from debates, by name. A model with trained: NAME uses the result."""
+    """Trainings from debates, by name. A model trained/NAME/ROLE uses the result."""
     learned: dict[Variable, LearnedText] = Field(default_factory=dict)
     """Functions that are fitted on debates about other questions, by name. Expressions use one as learned(NAME)."""
     limits: LimitsEntry = Limits()
