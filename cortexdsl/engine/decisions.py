@@ -187,14 +187,15 @@ def highest(values: Mapping[str, float], among: Collection[str]) -> list[str]:
 
 
 def ballot_decision(given: Answers) -> Decision:
-    """Decide by the latest rankings of answers, or of the agents or turns that gave them; none if none is readable.
+    """Decide by the latest rankings of answers, or of the agents or turns that gave them.
 
-    A tie is decided as in `vote`, by the confidences of last answers.
+    There is no decision if no ranking is readable, or none of the ranked agents has an answer. A tie is decided as in
+    `vote`, by the confidences of last answers.
     """
     ballots = among_all(last_ballots(given.turns, given.method))
-    if not ballots:
-        return Decision(None)
     points = borda(ballots)
+    if not points:
+        return Decision(None)
     tied, votes = (highest(points, points), points) if given.rule.rule == "borda" else runoff(ballots)
     none = dict.fromkeys(votes, 0.0)
     counts, confidence = tally(given.last)

@@ -74,15 +74,22 @@ def test_nobody_voted() -> None:
         ("**Ranking:** Agent 2 > agent 1", "2 > 1"),
         ("Ranking: [B] > (A)\nRanking: C, A, B.", "C > A > B"),
         ("ranking: 1", "1"),
+        ("Ranking: .5 > **-3.** > 2.", ".5 > -3 > 2"),
+        ("Ranking:\nB > A\n\nBecause B is right.", "B > A"),
     ],
 )
 def test_rankings_are_read(text: str, value: str) -> None:
     assert read_ranking(text).value == value
 
 
-@pytest.mark.parametrize("text", ["I like 2.", "", "Ranking: 2 > > 1", "Ranking: >"])
+@pytest.mark.parametrize("text", ["I like 2.", "", "Ranking: 2 > > 1", "Ranking: >", "Ranking:\nB\nA\nC"])
 def test_other_texts_are_not(text: str) -> None:
     assert read_ranking(text).value is None
+
+
+def test_a_thousand_candidates_are_ranked() -> None:
+    ranking = " > ".join(map(str, range(1000, 0, -1)))
+    assert read_ranking(f"Ranking: {ranking}").value == ranking
 
 
 def test_a_copied_form_is_no_ranking() -> None:
@@ -170,6 +177,12 @@ def test_a_tie_is_recorded_and_goes_to_the_confidence() -> None:
 
 def test_without_a_readable_ballot_there_is_no_answer() -> None:
     assert elect("runoff", "no", "none", "nothing").answer is None
+
+
+@pytest.mark.parametrize("rule", ["borda", "runoff"])
+def test_ballots_on_agents_without_answers_decide_nothing(rule: str) -> None:
+    debate = elect(rule, *["Ranking: 2 > 1 > 3"] * 3, answers="unsure unsure unsure")
+    assert (debate.turns[3].answer, debate.answer, dict(debate.votes)) == ("b > a > c", None, {})
 
 
 def test_agents_with_one_answer_are_one_candidate() -> None:

@@ -213,7 +213,7 @@ _ITEM, _AGENT = (re.compile(rf"(?<![\w.])\d{{1,{digits}}}(?![\w.]*\d)") for digi
 _BRACKETED = re.compile(r"\[(\d{1,3})\]")
 
 
-_RANKED = " .*_`[]<>\t"
+_AROUND_NAME = " *_`[]<>\t"
 
 
 def read_review(text: str) -> Reading:
@@ -338,7 +338,7 @@ def read_choice(text: str) -> Reading:
     return Reading(None, "no choice" if text.strip() else "empty reply")
 
 
-_RANKING = re.compile(r"\branking[*_`]{0,3}\s?[:：=]\W{0,6}?([^\n]{1,2000})", re.IGNORECASE)
+_RANKING = re.compile(r"\branking[*_`]{0,3}\s?[:：=](?P<space>\W{0,6}?)(?P<line>[^\n]+)", re.IGNORECASE)
 _AGENT_WORD = re.compile(r"^(?:agent|turn)\s?(?=\d)", re.IGNORECASE)
 
 
@@ -347,11 +347,14 @@ def read_ranking(text: str) -> Reading:
 
     `value` has what the line names, in its order, with `>` between.
     """
-    said = _RANKING.findall(text)
+    said = list(_RANKING.finditer(text))
     if not said:
         return Reading(None, "no ranking" if text.strip() else "empty reply")
-    line = said[-1].strip(_RANKED)
-    names = [name.strip(_RANKED) for name in line.split(">" if ">" in line else ",")]
+    line, below = said[-1]["line"].strip(_AROUND_NAME), text[said[-1].end() :].split("\n\n")[0]
+    mark = ">" if ">" in line else ","
+    if "\n" in said[-1]["space"] and mark not in line and below.strip():
+        return Reading(None, "the ranking has several lines")
+    names = [name.lstrip(_AROUND_NAME).rstrip(f".{_AROUND_NAME}") for name in line.split(mark)]
     if not all(names):
         return Reading(None, "a place of the ranking is empty")
     return Reading(RANKED.join(_AGENT_WORD.sub("", name) for name in names))
