@@ -13,6 +13,7 @@ Rounds count from 0 (the opening). Confidences lie in [0, 1].
 
 from cortexdsl.core.agents import FREE, Agent, BatchSettings, Engine, Model, Price, Rate, RateLimit
 from cortexdsl.core.answers import (
+    QUOTE,
     canonical_value,
     equal_parts,
     list_items,

@@ -109,6 +109,14 @@ def trimmed_mean(values: Sequence[Fraction], share: float) -> Fraction:
     return sum(middle, Fraction(0)) / len(middle)
 
 
+_QUOTE_TAG = r"(?:(?:un)?verified_)?quote>"
+QUOTE = re.compile(
+    rf"<{_QUOTE_TAG}(?P<quote>(?:(?!</?{_QUOTE_TAG}).)*)</{_QUOTE_TAG}|</?(?:un)?verified_quote>",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A quote in a reply, or (without the group `quote`) a stray mark. Agents may repeat the marks that they were shown, or
+invent them, so that these are only other brackets of a quote."""
+
 _MARKED = re.compile(r"^[^\S\n]{0,3}(?:(?P<number>\(?\d{1,3}[.):])|[-*•])[^\S\n]+(?=\S)", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?][\"')\]]*\s+|\n\s*\n")
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from cortexdsl.core import (
     AUDIBLE,
+    QUOTE,
     Method,
     Placebo,
     Question,
@@ -104,7 +105,7 @@ class QuotedTurns:
     def _quote(self, turn: Turn) -> tuple[str, bool]:
         if turn.turn not in self._quotes:
             whole = self.reader.without_confidence(turn.text) if turn.text.strip() else ""
-            whole = _QUOTE.sub(partial(_marked, turn.quotes), whole) if "quotes" in turn.beside else whole
+            whole = QUOTE.sub(partial(_marked, turn.quotes), whole) if "quotes" in turn.beside else whole
             answer = "(no readable answer)" if turn.answer is None else turn.answer
             text = answer if self._quoted_part == "answer" and turn.reads == "answer" else whole
             if self._quoted_part == "reasoning" and turn.reasoning:
@@ -113,13 +114,12 @@ class QuotedTurns:
         return self._quotes[turn.turn]
 
 
-_QUOTE = re.compile(r"<quote>(.*?)</quote>", re.DOTALL | re.IGNORECASE)
-
-
 def _marked(quotes: Mapping[str, float], found: re.Match[str]) -> str:
-    """Return a quote with a mark that says whether the passage has it (as in Khan et al. 2024)."""
-    mark = "verified_quote" if quotes.get(found[1].strip()) else "unverified_quote"
-    return f"<{mark}>{found[1]}</{mark}>"
+    """Return a quote with a mark that says whether the passage has it (as in Khan et al. 2024), or nothing."""
+    if (quote := found["quote"]) is None:
+        return ""
+    mark = "verified_quote" if quotes.get(quote.strip()) else "unverified_quote"
+    return f"<{mark}>{quote}</{mark}>"
 
 
 def items_of(step: Step, question: Question, state: DebateState, quotes: QuotedTurns) -> tuple[str, ...]:

@@ -44,6 +44,18 @@ class Real(Stage):
         ("Clarity: -1", None),
         ("Clarity: high", None),
         ("Clarity: <0 to 10>", None),
+        ("Clarity: 7,5", "0.75"),
+        ("Clarity: .5", "0.05"),
+        ("Clarity: 3.3333333", "0.333333"),
+        ("Clarity: 8. Facts: 9", "0.8"),
+        ("Clarity: 8/10, 9/10", "0.8"),
+        ("Clarity: 1e999", None),
+        ("Clarity: 1e-1", None),
+        ("Clarity: 1,000", None),
+        ("Clarity: 1.2.3", None),
+        ("Clarity: 3/0", None),
+        ("Clarity: NaN", None),
+        ("Clarity: inf", None),
         ("", None),
     ],
 )
@@ -53,6 +65,12 @@ def test_a_number_is_read_as_a_score_is(text: str, value: str | None) -> None:
 
 def test_a_name_of_two_words() -> None:
     assert read_number("source_quality", "Source quality: 5").value == "0.5"
+
+
+def test_a_name_within_another_is_a_name_of_its_own() -> None:
+    said = "Check: 2\n- **Fact check**: 9\nCheck score: 3\nFact check: 8"
+    assert (read_number("check", said).value, read_number("fact_check", said).value) == ("0.3", "0.8")
+    assert read_number("check", "I give check 4 and fact check 9.").value == "0.9"
 
 
 ANSWERS = {f"answer:{who}0": f"Answer: {k}" for k, who in enumerate("ab", 1)}

@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import eq
 from typing import Literal
 
-from cortexdsl.core import Reading, equal_parts, list_items
+from cortexdsl.core import Reading, equal_parts, list_items, separated
 from cortexdsl.tasks.reading.beliefs import read_belief, without_beliefs
 from cortexdsl.tasks.reading.kinds import KINDS, LINES, MIXED_WANT, AnswerKind, KindEntry
 from cortexdsl.tasks.reading.others import without_others
@@ -168,11 +168,11 @@ class AnswerReader:
             return _answer(self, text)
         if reads == "answer":
             return self.lenient(text) if self.reading == "lenient" else self.strict(text)
+        if reads == "quotes":  # as they stand in the reply, so that their marks find them there
+            return read_quotes(separated(text)[0], self.passage)
         text = clean(text)
         if reads in ("summary", "comment"):
             return read_text(text)
-        if reads == "quotes":
-            return read_quotes(text, self.passage)
         text = without_forms(text)
         if reads == "review":
             return read_review(text)

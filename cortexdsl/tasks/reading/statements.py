@@ -7,9 +7,9 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from cortexdsl.core import RANKED, Reading
+from cortexdsl.core import QUOTE, RANKED, Reading
 from cortexdsl.tasks.reading.others import until_next_agent
-from cortexdsl.tasks.reading.text import holds_any
+from cortexdsl.tasks.reading.text import holds_any, plain_characters
 
 # No more than so many statements are looked at, from the last one back: replies that loop have thousands.
 MOST = 50
@@ -276,19 +276,22 @@ def read_number(name: str, text: str) -> Reading:
     return Reading(None, f"no {name}") if share is None else Reading(f"{share:.6g}")
 
 
-_QUOTE = re.compile(r"<quote>(.*?)</quote>", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(r"\w+")
 
 
 def read_quotes(text: str, passage: str) -> Reading:
     """Read the texts between `<quote>` and `</quote>`, and whether a passage has their words in this order.
 
-    `value` is a JSON object from quotes to 1 or 0. Capitals, space and punctuation do not count.
+    `value` is a JSON object from quotes to 1 or 0. Capitals, space, punctuation and invisible marks do not count.
     """
-    words = f" {' '.join(_WORD.findall(passage.casefold()))} "
-    quotes = [quote.strip() for quote in _QUOTE.findall(text)[-MOST:]]
-    plain = {quote: " ".join(_WORD.findall(quote.casefold())) for quote in quotes}
+    words = f" {_words(passage)} "
+    quotes = {found["quote"].strip(): None for found in QUOTE.finditer(text) if found["quote"] is not None}
+    plain = {quote: _words(quote) for quote in quotes}
     return Reading(json.dumps({quote: int(bool(said) and f" {said} " in words) for quote, said in plain.items()}))
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(plain_characters(text).casefold()))
 
 
 def read_verdict(text: str) -> Reading:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -48,6 +49,11 @@ def clean(text: str) -> str:
     if len(text) > LONGEST:
         text = text[:_HEAD] + "\n" + text[_HEAD - LONGEST :]
     return _CALCULATOR.sub("", text.translate(_TABLE))
+
+
+def plain_characters(text: str) -> str:
+    """Return a text without invisible marks, each character in its one compatible spelling."""
+    return unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
 
 
 def first_sentence(text: str) -> str:
