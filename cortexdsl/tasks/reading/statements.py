@@ -175,9 +175,14 @@ def _line_from(text: str, start: int) -> str:
 
 _MARK = r"(?:[^\w+−-]|[+−-](?!\.?\d))"  # any mark but the sign of a number
 _RANGE = r"(?:\s?[(\[][^()\[\]\n]{0,24}[)\]](?=\W{0,4}:))?"  # `Score (1-10): 7`: the range is not the score
+_SHARE = r"\s?(?:(?:/|out of)\s?(?P<scale>\d{1,3})|(?P<percent>%))?"
 _NUMBER = (
     rf"{_RANGE}{_MARK}{{0,6}}(?:is |of )?"
-    r"(?P<number>[-+−]?\d{1,6}(?:\.\d{1,4})?)\s?(?:(?:/|out of)\s?(?P<scale>\d{1,3})|(?P<percent>%))?"
+    rf"(?P<number>[-+−]?\d{{1,6}}(?:\.\d{{1,4}})?){_SHARE}"
+)
+_NAMED_NUMBER = (  # with a decimal point or comma; `1e999`, `1,000` and `1.2.3` are not read in part
+    rf"{_RANGE}(?:[^\w.+−-]|[.+−-](?!\.?\d)){{0,6}}(?:is |of )?"
+    rf"(?P<number>[-+−]?(?:\d{{1,6}}(?:\.\d{{1,12}}|,\d\d?)?|\.\d{{1,12}}))(?![.,]?\d|[eE][-+−]?\d){_SHARE}"
 )
 _SCORE = re.compile(rf"\b(?P<name>score|rating|confidence){_NUMBER}", re.IGNORECASE)
 _SIMILARITY = re.compile(rf"\bsimilarity(?: score)?{_NUMBER}", re.IGNORECASE)
@@ -240,7 +245,7 @@ def read_review(text: str) -> Reading:
 
 
 def _value(found: re.Match[str]) -> float:
-    return float(found["number"].replace("−", "-"))
+    return float(found["number"].replace("−", "-").replace(",", "."))
 
 
 def _share(found: re.Match[str], scale: float) -> float | None:
@@ -269,9 +274,13 @@ def read_similarity(text: str) -> Reading:
 
 
 def read_number(name: str, text: str) -> Reading:
-    """Read the last `NAME: x` as the score of a review is read: `8`, `80%` and `4/5` are 0.8."""
+    """Read the last `NAME: x` as the score of a review is read: `8`, `80%` and `4/5` are 0.8.
+
+    Lines that begin with the name go first, because a name may be the end of another (`check`, `fact check`).
+    """
     spelled = re.escape(name).replace("_", r"[ _-]?")
-    said = list(re.finditer(rf"\b{spelled}(?: score)?{_NUMBER}", text, re.IGNORECASE))
+    named = rf"(?P<begins>^(?:\d\d?[.)])?[^\w\n]{{0,8}})?\b{spelled}(?: score)?{_NAMED_NUMBER}"
+    said = sorted(re.finditer(named, text, re.IGNORECASE | re.MULTILINE), key=lambda found: found["begins"] is not None)
     share = _share(said[-1], 10.0) if said else None
     return Reading(None, f"no {name}") if share is None else Reading(f"{share:.6g}")
 
