@@ -41,7 +41,7 @@ from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import plan_record
 from cortexdsl.plan.persistence.verification import check_own_files
 from cortexdsl.plan.record import plan_json, write_plan
-from cortexdsl.plan.rehearsal.estimate import CostEstimate, OwnLengths
+from cortexdsl.plan.rehearsal.estimate import REPLY_TOKENS, CostEstimate, OwnLengths
 from cortexdsl.plan.training import Training
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.text_layout import aligned, wrapped
@@ -98,7 +98,7 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines = [
         *_sent(plan, total),
         "Calls are an upper bound (no debate ends early). "
-        f"Tokens assume 4 characters each{_own_tokens(plan)} and {plan.reply_tokens} a reply, "
+        f"Tokens assume 4 characters each{_own_tokens(plan)} and {REPLY_TOKENS} a reply, "
         f"or max_tokens if that is less{_thinking(plan)}.",
     ]
     if any(question.images for task in plan.tasks.values() for question in task.questions):
@@ -172,7 +172,7 @@ def _prices(plan: Plan) -> list[str]:
 def _matches(plan: Plan) -> list[str]:
     """Return the size at which each matched cell is expected to be, from a rehearsal of one question."""
     task = next(iter(plan.tasks.values()))
-    render, lengths = renderer(plan.templates, task), OwnLengths(plan.reply_tokens)
+    render, lengths = renderer(plan.templates, task), OwnLengths()
     lines = []
     for cell in plan.cells:
         if cell.match is not None:

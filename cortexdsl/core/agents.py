@@ -169,9 +169,8 @@ class Model:
     """true: the run starts only if the server gives the same reply to the same seed, both when idle and under
     load."""
     batch: BatchSettings = BatchSettings()
-    cache: Literal["5min", "1h"] | None = word(None)
-    """Whether the provider caches the beginning that prompts share. true: for five minutes. 1h: for an hour. Only
-    Claude needs this key."""
+    cache: bool = word(False)
+    """Whether the provider caches the beginning that prompts share, for five minutes. Only Claude needs this key."""
     function_calls: bool | None = word(None)
     """Whether the model asks for tools by function calls. If not, its prompt explains how to ask in text. Default: true
     for a model of a server, false for one that runs in the process."""

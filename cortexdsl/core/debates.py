@@ -135,7 +135,7 @@ class Turn:
     call : str
         Key in the call log.
     reasoning : str
-        The model's reasoning before the reply; listeners get it only under `quote: reasoning`.
+        The model's reasoning before the reply; listeners do not get it.
     reasoning_tokens : int or None
     ended : str or None
         How the reply ended if the model did not end it itself (`length`: it reached its limit).

@@ -200,8 +200,8 @@ class StoppingRule:
     batch: int = word(50, ge=1)
     """The number of questions between two tests."""
     alpha: float = 0.05
-    rule: Literal["together", "racing"] = word("together")
-    """racing: each cell stops when the claims that name it are decided. Default: all cells stop together, when all
+    rule: Literal["together", "racing"] = word("together", key="racing")
+    """true: each cell stops when the claims that name it are decided. Default: all cells stop together, when all
     claims are decided."""
 
 

@@ -320,9 +320,8 @@ class Method:
     decide: Decide
     recalibration: tuple[Bin, ...] = ()
     similarity: str = "ngram"
-    quote: Literal["whole", "answer", "reasoning"] = word("whole")
-    """What prompts show of the replies of others. whole: the reply. answer: the answer alone. reasoning: the model's
-    reasoning, then the reply."""
+    quote: Literal["whole", "answer"] = word("whole")
+    """What prompts show of the replies of others. whole: the reply. answer: the answer alone."""
     voters: tuple[str, ...] = ()
     confidence: Measure = STATED
     debate_confidence: DebateConfidence = BY_VOTES

@@ -85,8 +85,7 @@ class QuotedTurns:
     Parameters
     ----------
     quote : str
-        `whole`: the reply without its confidence line; `answer`: only the answer; `reasoning`: the whole reply after
-        the model's reasoning, if there is any.
+        `whole`: the reply without its confidence line; `answer`: only the answer.
     reader : Reader
     """
 
@@ -108,8 +107,6 @@ class QuotedTurns:
             whole = QUOTE.sub(partial(_marked, turn.quotes), whole) if "quotes" in turn.beside else whole
             answer = "(no readable answer)" if turn.answer is None else turn.answer
             text = answer if self._quoted_part == "answer" and turn.reads == "answer" else whole
-            if self._quoted_part == "reasoning" and turn.reasoning:
-                text = f"{turn.reasoning}\n\n{whole}"
             self._quotes[turn.turn] = text, bool(whole.strip())
         return self._quotes[turn.turn]
 

@@ -81,7 +81,7 @@ def _family(spec: Spec, name: str, text: FamilyText, cells: Sequence[Cell]) -> t
         compare += [each for each in several or [cell] if each not in ("", to, *compare)]
     if not compare and not problems:
         tell(f"family {name} compares {text.to} with nothing else", "name the cells that it compares", "compare")
-    return Family(name, tuple(compare), to, text.correction or spec.text.analysis.correction), problems
+    return Family(name, tuple(compare), to, spec.text.analysis.correction), problems
 
 
 def _several(word: str, cells: Sequence[Cell]) -> list[str] | None:

@@ -199,7 +199,6 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
         servers=spec.text.servers,
         models=spec.models,
         templates=templates,
-        reply_tokens=spec.text.expected.reply_tokens if spec.text.expected else 200,
         stopping=stopping,
         whatifs=whatifs,
         trainings=learning.trainings,

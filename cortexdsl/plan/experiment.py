@@ -77,8 +77,6 @@ class Plan(PlannedCells):
         Entries of the spec: a similarity may name one.
     templates : Templates
         As they were when the spec was compiled.
-    reply_tokens : int
-        Assumed length of a reply, for the estimate.
     stopping : StoppingRule or None
         If the experiment may stop early: a shard is then a batch, and its number is that of the look after it.
     whatifs : tuple of Whatif
@@ -116,7 +114,6 @@ class Plan(PlannedCells):
     servers: Mapping[str, Any]
     models: Mapping[str, Model]
     templates: Templates = field(compare=False, repr=False)
-    reply_tokens: int
     stopping: StoppingRule | None = None
     whatifs: tuple[Whatif, ...] = ()
     trainings: tuple[Training, ...] = ()
@@ -269,7 +266,8 @@ class Plan(PlannedCells):
         """Digest of everything that the spec means: the plan file and the verdict depend on it."""
         cells = [(cell.name, cell.aliases, cell.digest) for cell in self.cells]
         prices = {name: model.price for name, model in self.models.items()}
-        words = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, self.reply_tokens
+        former = 200  # tokens of a reply, as in every digest of version 0.2.0
+        words = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, former
         phases = [phase.trained_digest for training in self.trainings for phase in training.phases]
         more = *self.stopping_rules, *([phases] if phases else []), *([self.fit_digests] if self.learned else [])
         more = *more, *([self.labelling] if self.labelling else []), *([self.tournament] if self.tournament else [])

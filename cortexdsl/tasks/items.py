@@ -31,6 +31,7 @@ from cortexdsl.tasks.sources.images import images_of
 from cortexdsl.tasks.sources.values import (
     CONVERTERS,
     field,
+    has_column,
     is_latex,
     lines_of,
     options_of,
@@ -316,22 +317,20 @@ def _lacks(entry: DatasetEntry, row: Mapping[str, Any], place: str, what: str) -
     if present := [name for name in names if name in row]:
         remedy = f"the cell of column {columns(present)} is empty: fill it in, or remove the row"
     else:
-        remedy = nested_rows(row) or f"the row has: {', '.join(map(str, row))}; name the column: {what}: COLUMN"
+        remedy = f"the row has: {', '.join(map(str, row))}; name the column: {what}: COLUMN"
     return DataError(f"dataset {entry.name}, {place}: no {what} (column {columns(getattr(entry, what))})\n    {remedy}")
 
 
-def nested_rows(row: Mapping[str, Any]) -> str:
-    """Return what to write if the rows of a JSON file are in lists of its rows; empty if there are none."""
-    path = _path_to_rows(row)
-    return f"if the rows are in its lists, write records: {'.'.join(path)}" if path else ""
-
-
-def _path_to_rows(row: Mapping[str, Any]) -> list[str]:
-    """Return the names that lead to the innermost list of objects; empty without one."""
+def path_to_rows(row: Mapping[str, Any], questions: Sequence[str]) -> list[str]:
+    """Return the names that lead to a list of rows with one of the columns; empty if the row has one, or without any."""
+    if any(has_column(row, question) for question in questions):
+        return []
     for name, value in row.items():
         inner = value[0] if isinstance(value, list) and value else value
-        path = _path_to_rows(inner) if isinstance(inner, Mapping) else []
-        if path or (isinstance(value, list) and isinstance(inner, Mapping)):
+        if not isinstance(inner, Mapping):
+            continue
+        path = path_to_rows(inner, questions)
+        if path or (isinstance(value, list) and any(has_column(inner, question) for question in questions)):
             return [str(name), *path]
     return []
 

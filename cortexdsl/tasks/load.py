@@ -15,7 +15,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.tasks.generated import GENERATORS
 from cortexdsl.tasks.grading.metrics import check_metric
 from cortexdsl.tasks.grading.tolerance import WITHIN
-from cortexdsl.tasks.items import Items, columns, name_rows, names_of, nested_rows, read_items
+from cortexdsl.tasks.items import Items, columns, name_rows, names_of, path_to_rows, read_items
 from cortexdsl.tasks.pairs import in_both_orders
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.reading.number import Mark
@@ -28,7 +28,7 @@ from cortexdsl.tasks.task import Item, Origin, Task
 
 COLUMNS = ("question", "answer", "id", "context", "choices", "cluster", "group", "images", "entry", "examples")
 """Words of a field map that name columns."""
-FIELDS = (*COLUMNS, "labels", "gold", "records")
+FIELDS = (*COLUMNS, "labels", "gold")
 
 
 def own_entry(dataset: Dataset, rows: Sequence[Mapping[str, Any]], numbers: Sequence[int]) -> DatasetEntry:
@@ -70,7 +70,6 @@ def own_entry(dataset: Dataset, rows: Sequence[Mapping[str, Any]], numbers: Sequ
         group=str(words.get("group", "")),
         gold=gold or KINDS[kind].gold,
         decimal=_decimal(dataset, values) if kind in ("number", "quantity") else ".",
-        records=str(words.get("records", "")),
         images=tuple(words.get("images", ())),
         entry=words.get("entry"),
         examples=words.get("examples"),
@@ -88,8 +87,7 @@ def _check_columns(dataset: Dataset, rows: Sequence[Mapping[str, Any]], source: 
         for column in names_of(dataset.fields.get(word) or ()):
             if rows and not any(has_column(row, column) for row in rows):
                 known = nearest(column, dict.fromkeys(str(name) for row in rows for name in row), say="columns")
-                nested = f"\n    {remedy}" if (remedy := nested_rows(rows[0])) else ""
-                raise DataError(f"{source}: {word}: there is no column {column!r}{known}{nested}", word=word)
+                raise DataError(f"{source}: {word}: there is no column {column!r}{known}", word=word)
 
 
 def _known(dataset: Dataset, word: str, value: str, known: Collection[str]) -> None:
@@ -357,8 +355,9 @@ def _read_own(dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
     if dataset.path is not None:
         path, source = Path(dataset.path), dataset.path
         folder, delimiter = path.parent, delimiter_of(path, dataset.delimiter, dataset.encoding)
-        records = str(dataset.fields.get("records", ""))
-        rows = list(rows_of(path, records, delimiter=delimiter, encoding=dataset.encoding))
+        rows = list(rows_of(path, delimiter=delimiter, encoding=dataset.encoding))
+        if rows and (levels := path_to_rows(rows[0], names_of(dataset.fields.get("question", "question")))):
+            rows = list(rows_of(path, ".".join(levels), encoding=dataset.encoding))
     elif dataset.hub is not None:
         candidate = {"id": dataset.hub, "split": dataset.split or "test"}
         table = hub_table(

@@ -249,7 +249,7 @@ SCORES: Mapping[str, str] = {
     "cluster": "of the question: those of one [cluster](../statistics.md) belong together, such as by their passage",
     "group": "of the question: its [group](../grading.md#averages), such as a subject",
     "wording": "only if prompts have variants: which one was used",
-    "asked": "only with [`rule: racing`](../early-stopping.md#stopping-early): the number of questions of the cell",
+    "asked": "only with [`racing: true`](../early-stopping.md#stopping-early): the number of questions of the cell",
     "schema_version": "version of the format",
 }
 """Columns of scores.csv."""

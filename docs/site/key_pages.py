@@ -70,7 +70,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "steps": KeyPage(
         "Keys of a step",
         "An entry of `steps` in a protocol: who speaks, what the prompt shows, and what is read from the reply.",
-        ("StepText", "SayForm", "VariantsForm", "TurnFilterText", "EdgeForm", "PassageForm", "ItemsForm"),
+        ("StepText", "SayForm", "VariantsForm", "TurnFilterText", "PassageForm", "ItemsForm"),
     ),
     "hears": KeyPage(
         "Keys of hears",

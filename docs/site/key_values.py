@@ -183,6 +183,7 @@ VALUES: Mapping[str, Values] = {
             "`match`": "one call for the first two heard agents, one for the next two, and so on.",
             "`listener`": "one call for each debater. The reply is about this debater.",
             "`group`": "one call for each group of debaters, such as those of `hears: {groups: 2}`.",
+            "text": "`ROLE`: one call for each heard agent of a role, and every call hears the other agents.",
         },
     ),
     "reads": Values(

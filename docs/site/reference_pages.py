@@ -229,7 +229,6 @@ def range_of(schema: Schema) -> str:
 
 TITLES = {
     "BallotForm": "vote by an expression",
-    "EdgeForm": "edge of a role",
     "PassageForm": "parts of the passage",
     "ItemsForm": "items of a reply",
     "ModelForm": "model as a role",

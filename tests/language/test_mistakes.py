@@ -53,7 +53,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("", "analysis: {families: {a: {compare: [^sprse], to: full}}}", "there is no method sprse", "sparse?"),
     ("", "analysis: {families: {a: {compare: [sparse], to: ^ful}}}", "there is no method ful", "full?"),
     ("", "analysis: {families: {a: {compare: ^gird, to: full}}}", "'gird' is not a set of cells", "grid.AXIS"),
-    ("", "analysis: {families: {a: {compare: all, to: full, correction: ^bonferoni}}}", "'bonferoni'", "holm"),
+    ("", "analysis: {correction: ^bonferoni}", "'bonferoni'", "holm"),
     ("", "analysis: {judge: ^strong}", "there is no model strong", "small"),
     ("", "analysis: {alpha: ^5}", "analysis.alpha is 5", "less than 1"),
     ("", "hypotheses: [^accuracy(sparse) > accuracy(ful)]", "no method or cell ful", "full?"),

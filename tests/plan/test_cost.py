@@ -100,15 +100,15 @@ def test_a_limit_below_the_plan_is_told_before_the_run(here: Path, capsys: pytes
 
 
 def test_prices_make_dollars_and_an_unknown_price_makes_them_unknown(here: Path) -> None:
-    """6 questions, one call each, 50 tokens a reply at 2 dollars a million; the prompt costs nothing."""
+    """6 questions, one call each, 200 tokens a reply at 2 dollars a million; the prompt costs nothing."""
     text = SPEC.partition("methods:")[0].replace("builtin/solver, skill: 0.7,", "openai/x, api_base: env:HERE,")
-    text += "methods:\n  alone: {protocol: cot, agents: [d]}\nexpected: {reply_tokens: 50}\nlimits: {calls: 9}\n"
+    text += "methods:\n  alone: {protocol: cot, agents: [d]}\nlimits: {calls: 9}\n"
     Path("specs/x.yaml").write_text(text)
     assert rehearse_plan(compile_spec("x"))[0].total_dollars is None
     Path("specs/x.yaml").write_text(text.replace("15e12}", "15e12, price: {input: 0, output: 2}}"))
     total, _ = rehearse_plan(compile_spec("x"))
-    assert total.dollars == pytest.approx(6 * 50 * 2e-6)
-    assert total.output_tokens == 6 * 50
+    assert total.dollars == pytest.approx(6 * 200 * 2e-6)
+    assert total.output_tokens == 6 * 200
 
 
 TINY = """\
@@ -137,11 +137,11 @@ def test_prompts_of_a_model_in_the_process_are_those_that_it_really_reads(here: 
 def test_a_made_up_reply_is_as_long_to_a_model_in_the_process_as_it_may_be(here: Path) -> None:
     """Read back in a message, it is within a fifth of max_tokens; of other models a token is four characters."""
     model, chat = Model("m", "tiny/wren", options={"max_tokens": 100}), Chat(find("tiny/wren"))
-    said = OwnLengths(200).filler_text("key", model)
+    said = OwnLengths().filler_text("key", model)
     empty, full = (len(chat.tokens([{"role": "user", "content": text}])) for text in ("", said))
     assert 80 <= full - empty <= 120
-    assert said != OwnLengths(200).filler_text("another", model)
-    assert len(OwnLengths(200).filler_text("key", replace(model, model="openai/x"))) == 400
+    assert said != OwnLengths().filler_text("another", model)
+    assert len(OwnLengths().filler_text("key", replace(model, model="openai/x"))) == 400
 
 
 def test_four_replies_of_160_tokens_fit_a_window_of_1024_beside_a_fifth_and_of_200_they_do_not(here: Path) -> None:

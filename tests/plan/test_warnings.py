@@ -44,7 +44,7 @@ methods:
   matched: {protocol: self-consistency, budget: calls(full)}
 analysis: {families: {main: {compare: [vote, cot], to: matched}}}
 hypotheses: [accuracy(matched) > accuracy(vote)]
-stopping: {rule: racing, min_questions: 20, batch: 20}
+stopping: {racing: true, min_questions: 20, batch: 20}
 """
 
 
@@ -87,12 +87,12 @@ def test_cells_that_a_race_stops_at_once_are_named(tmp_path: Path, capsys: pytes
     """`full` stands in no claim, but its budget is that of one that does."""
     path = tmp_path / "own.yaml"
     path.write_text(RACE, encoding="utf-8")
-    said = "ule: racing stops 1 of 4 cells at the first look, after 20 questions, since no claim names them: cot; "
+    said = "acing: true stops 1 of 4 cells at the first look, after 20 questions, since no claim names them: cot; "
     said += "family main compares cot"
     assert main(["check", str(path)]) == 0
     warned = capsys.readouterr().err
     assert f"own.yaml:11:11: r{said}" in warned
-    assert "remove rule: racing" in warned
+    assert "remove racing: true" in warned
     assert main(["plan", str(path)]) == 0
     assert f" R{said}." in " ".join(capsys.readouterr().out.split())
     both = "accuracy(matched) > accuracy(vote) and accuracy(matched) > accuracy(cot)"
@@ -103,6 +103,6 @@ def test_cells_that_a_race_stops_at_once_are_named(tmp_path: Path, capsys: pytes
 
 def test_without_racing_all_cells_stop_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "own.yaml"
-    path.write_text(RACE.replace("rule: racing, ", ""), "utf-8")
+    path.write_text(RACE.replace("racing: true, ", ""), "utf-8")
     assert main(["check", str(path)]) == 0
     assert not capsys.readouterr().err

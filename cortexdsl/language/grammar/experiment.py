@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema, TaggedUnionSchema
 
@@ -13,6 +13,7 @@ from cortexdsl.core import Correction, Limits, StoppingRule
 from cortexdsl.language.grammar.core_words import FromCore
 from cortexdsl.language.grammar.counterfactuals import WithoutText
 from cortexdsl.language.grammar.entries import (
+    Flag,
     Name,
     Number,
     OneOf,
@@ -63,8 +64,6 @@ class FamilyText(StrictEntry):
     vary this setting."""
     to: Text
     """The method or cell that they are compared to."""
-    correction: Correction | None = None
-    """How p-values are corrected. Default: as in analysis."""
 
 
 def _judge(value: Any) -> Any:
@@ -105,8 +104,6 @@ class ExpectedText(StrictEntry):
     power: Annotated[float, Field(gt=0, lt=1, strict=True)] | None = None
     """The least power, which is the probability to find a difference of the expected size: the run does not start if a
     claim has less. Default: 0.8 is reported, and the run starts anyway."""
-    reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = 200
-    """The expected number of tokens of a reply, for cost estimates."""
 
 
 # ---------------------------------------------------------------- the whole
@@ -131,6 +128,7 @@ def _agents(value: Any) -> Any:
     return value
 
 
+_Racing: TypeAlias = Annotated[Flag, AfterValidator(lambda is_race: "racing" if is_race else "together")]
 _Agents: TypeAlias = Annotated[tuple[AgentText, ...], Field(min_length=1, max_length=1_000)]
 
 
@@ -204,7 +202,13 @@ class SpecText(StrictEntry):
     """Programs that answer the calls of models in files."""
     expected: ExpectedText | None = None
     """What you expect of the results, for estimates of power and cost."""
-    stopping: Annotated[StoppingRule, FromCore(rule=Literal["racing"])] | None = None
+    stopping: (
+        Annotated[
+            StoppingRule,
+            FromCore(rule=_Racing),
+        ]
+        | None
+    ) = None
     """Stop the run when the claims are decided."""
     shard_size: Annotated[Whole, Field(ge=1)] | None = None
     """The number of questions per job. Default: the first run chooses it."""

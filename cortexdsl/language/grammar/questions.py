@@ -26,8 +26,8 @@ Texts: TypeAlias = Annotated[
     BeforeValidator(_several, json_schema_input_type=Text | tuple[Text | int, ...]),
 ]
 
-COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group", "gold", "records",
-           "images", "entry", "examples")  # fmt: skip
+COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group", "gold", "images",
+           "entry", "examples")  # fmt: skip
 """The words of a dataset that name its columns."""
 
 
@@ -125,8 +125,6 @@ class DatasetText(StrictEntry):
     gold: Text | None = None
     """How the answer column contains the right answer: plain, hashes, boxed, label, first_option, option_number,
     option_text, boolean, answers_or_none, number, spans, preference or tests."""
-    records: Text | None = None
-    """For a JSON file: the path to the list of rows, such as data.paragraphs.qas."""
     kind: Annotated[Text | Annotated[tuple[Text, ...], Field(min_length=1)], OneOf()] | None = None
     """The kind of answers: number, quantity, choice, yesno, expression, text, spans, free, instructions, open, code or
     pair; or a list of all possible answers."""
@@ -185,7 +183,6 @@ class DatasetText(StrictEntry):
         """Yield the words that would have no effect beside others, and why."""
         allowed = {
             "split": source != "file",
-            "records": source != "hub",
             "drop_unanswered": source != "name",
         }
         for word in self.model_fields_set:

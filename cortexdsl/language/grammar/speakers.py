@@ -15,7 +15,6 @@ from cortexdsl.language.grammar.addresses import KeyName, address
 from cortexdsl.language.grammar.core_words import core_value, with_words_of
 from cortexdsl.language.grammar.entries import (
     Duration,
-    Flag,
     Name,
     Number,
     OneOf,
@@ -108,11 +107,6 @@ def _model_name(name: str) -> str:
     return name
 
 
-_Cache: TypeAlias = Annotated[
-    Flag | Literal["1h"] | None, AfterValidator(lambda cached: {True: "5min", False: None}.get(cached, cached))
-]
-
-
 @with_words_of(
     Model,
     api_key_env=KeyName | None,
@@ -120,7 +114,6 @@ _Cache: TypeAlias = Annotated[
     price=PriceEntry | None,
     rate=RateEntry | None,
     timeout=Duration | None,
-    cache=_Cache,
 )
 class ModelText(StrictEntry):
     """A model: its name, its address, and how it samples."""

@@ -117,13 +117,6 @@ def _without_knowledge(material: dict[str, Any]) -> dict[str, Any]:
 _Tools: TypeAlias = Annotated[tuple[_Source, ...], Field()]
 
 
-class EdgeForm(StrictEntry):
-    """`{edge: ROLE}`: one call about each heard agent of a role. Other heard agents are heard in every call."""
-
-    edge: Annotated[Name | Setting, OneOf()]
-    """The role whose agents the calls are about."""
-
-
 class PassageForm(StrictEntry):
     """`{context: n}`: one call for each of n parts of the passage, cut at ends of sentences."""
 
@@ -181,8 +174,9 @@ class StepText(StrictEntry):
         tuple[_Source, ...], BeforeValidator(listed, json_schema_input_type=_Source | tuple[_Source, ...])
     ] = ()
     """Entries of knowledge whose passages the step may use, as the variable `pool`."""
-    each: Annotated[Each | Setting | EdgeForm | PassageForm | ItemsForm, OneOf()] = "speaker"
-    """What gets a separate call, such as each speaker, or each pair of heard agents."""
+    each: Annotated[Each | Setting | Name | PassageForm | ItemsForm, OneOf("ROLE")] = "speaker"
+    """What gets a separate call, such as each speaker, or each pair of heard agents. ROLE: each heard agent of a role,
+    and every call hears the other agents."""
     tools: Annotated[
         Name
         | Setting
@@ -221,7 +215,7 @@ class StepText(StrictEntry):
         """The unit of a call."""
         if self.split is not None:
             return "item"
-        return "edge" if isinstance(self.each, EdgeForm) else self.each  # type: ignore[return-value]
+        return "edge" if self.of else self.each  # type: ignore[return-value]
 
     @property
     def split(self) -> ItemSplit | None:
@@ -236,4 +230,4 @@ class StepText(StrictEntry):
     @property
     def of(self) -> str:
         """The role whose players the calls are about; empty: everybody who is heard."""
-        return self.each.edge if isinstance(self.each, EdgeForm) else ""
+        return self.each if isinstance(self.each, str) and self.each not in get_args(Each) else ""

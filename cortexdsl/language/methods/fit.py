@@ -66,7 +66,7 @@ def fit_problems(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProble
             yield problem_at(("steps", name, "placebo"), what, "remove it, or say whom the step hears: hears:")
         if step.of in method.role_agents and not _may_hear(method, step):
             what = f"{step.of} is not heard here, and there is a call for each who is"
-            yield problem_at(("steps", name, "each", "edge"), what, f"write hears: {step.of}, in a list with others")
+            yield problem_at(("steps", name, "each"), what, f"write hears: {step.of}, in a list with others")
     yield from _lacking(method, problem_at)
 
 

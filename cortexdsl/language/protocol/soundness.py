@@ -146,7 +146,7 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
                 yield problem_at(("steps", name, "hears"), f"there is no role {role}", remedy)
         if step.of and step.of not in text.roles:
             remedy = nearest(step.of, text.roles, say="roles")
-            yield problem_at(("steps", name, "each", "edge"), f"there is no role {step.of}", remedy)
+            yield problem_at(("steps", name, "each"), f"there is no role {step.of}", remedy)
     for role in text.voters:
         if role not in text.roles:
             yield problem_at(("voters",), f"there is no role {role}", nearest(role, text.roles, say="roles"))

@@ -31,9 +31,9 @@ def shared_beginning(call: Call) -> str:
 
 def with_cache_marks(messages: Sequence[dict[str, Any]], call: Call) -> list[dict[str, Any]]:
     """Return messages of the wire with the marks that the entry of a model asks for, if its provider reads them."""
-    if call.model.cache is None or not caches_on_request(call.model):
+    if not call.model.cache or not caches_on_request(call.model):
         return list(messages)
-    mark = {"type": "ephemeral"} | ({"ttl": "1h"} if call.model.cache == "1h" else {})
+    mark = {"type": "ephemeral"}
     at = call.prompt_at - (len(call.messages) - len(messages))
     before, prompt, after = messages[:at], messages[at], messages[at + 1 :]
     marked = [

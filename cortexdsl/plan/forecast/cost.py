@@ -94,7 +94,7 @@ class Load(NamedTuple):
 
 def _loads(plan: Plan) -> Iterator[Load]:
     """Yield what the cells send about each dataset, and what judges send about their debates."""
-    lengths = OwnLengths(plan.reply_tokens)
+    lengths = OwnLengths()
     for task, sample, factor in _samples(plan):
         rehearsed = asyncio.run(_rehearsed_methods(plan, task, sample, {}, lengths))
         yield from (Load(name, sent, factor) for name, (_, sent) in rehearsed.items())
@@ -126,7 +126,7 @@ def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, A
     Calls of the debates themselves, or of earlier counterfactuals, count as shared.
     """
     estimates: dict[tuple[str, Ablation], CostEstimate] = {}
-    lengths = OwnLengths(plan.reply_tokens)
+    lengths = OwnLengths()
     for task, sample, factor in _samples(plan) if whatifs else ():
         for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs, lengths)).items():
             estimates[key] = estimates.get(key, CostEstimate()) + estimate * factor
@@ -136,7 +136,7 @@ def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, A
 def _rehearse_trainings(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
     """Yield the cost of the debates that each phase of a training learns from; phases share equal calls."""
     seen: dict[str, CallLengths] = {}
-    lengths = OwnLengths(plan.reply_tokens)
+    lengths = OwnLengths()
     for training in plan.trainings:
         for phase in training.phases:
             yield TRAIN.format(training.name), asyncio.run(_rehearse_phase(plan, training, phase, seen, lengths))
@@ -148,7 +148,7 @@ def _rehearse_fits(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
     for fitted in plan.learned:
         debates.setdefault((fitted.label, fitted.cell), []).append(fitted.name)
     seen: dict[str, CallLengths] = {}
-    lengths = OwnLengths(plan.reply_tokens)
+    lengths = OwnLengths()
     for (label, cell), names in debates.items():
         task, method = plan.task(label), plan.cell_named(cell).debate
         sample, render = _sample(task, len(plan.cells)), renderer(plan.templates, task)
@@ -271,7 +271,7 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
     This is an estimate, counted by `OwnLengths`.
     """
     longest: dict[tuple[str, str], int] = {}
-    lengths = OwnLengths(plan.reply_tokens)
+    lengths = OwnLengths()
     for task in plan.tasks.values():
         render = renderer(plan.templates, task)
         sample = max(task.questions, key=lambda question: len(question.text) + len(question.context))

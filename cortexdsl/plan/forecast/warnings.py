@@ -15,6 +15,7 @@ from cortexdsl.models.transports.prices import context_of
 from cortexdsl.models.transports.registry import window_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import longest_prompts
+from cortexdsl.plan.rehearsal.estimate import REPLY_TOKENS
 
 
 def unasked_caches(plan: Plan) -> list[Problem]:
@@ -26,7 +27,7 @@ def unasked_caches(plan: Plan) -> list[Problem]:
             "remove it: most providers cache by themselves; Claude must be asked",
         )
         for model in models_of(plan)
-        if model.cache is not None and not caches_on_request(model)
+        if model.cache and not caches_on_request(model)
     ]
 
 
@@ -98,7 +99,7 @@ def race_in_words(plan: Plan) -> str:
     }
     compared = [f"family {family} compares {', '.join(cells)}" for family, cells in families.items() if cells]
     return "; ".join([
-        f"rule: racing stops {len(dropped)} of {len(plan.cells)} cells at the first look, after"
+        f"racing: true stops {len(dropped)} of {len(plan.cells)} cells at the first look, after"
         f" {plan.stopping.fewest} questions, since no claim names them: {', '.join(dropped)}",
         *compared,
     ])  # fmt: skip
@@ -110,7 +111,7 @@ def unclaimed_cells(plan: Plan, spec: Spec) -> list[Problem]:
     if not what:
         return []
     remedy = f"claim something of each, such as accuracy({plan.cells[0].name}) > accuracy(every other), or"
-    return [spec.problem(("stopping",), what, f"{remedy} remove rule: racing")]
+    return [spec.problem(("stopping",), what, f"{remedy} remove racing: true")]
 
 
 def partial_judges(plan: Plan, spec: Spec) -> list[Problem]:
@@ -174,7 +175,7 @@ def prompts_too_long(plan: Plan, served: Mapping[str, int] | None = None) -> lis
     windows = {**known_windows(plan), **(served or {})}
     if not windows:
         return []
-    limits = {model.name: int(model.options.get("max_tokens", plan.reply_tokens)) for model in models_of(plan)}
+    limits = {model.name: int(model.options.get("max_tokens", REPLY_TOKENS)) for model in models_of(plan)}
     warnings = []
     for (cell, entry), tokens in longest_prompts(plan).items():
         window = windows.get(entry)

@@ -104,8 +104,8 @@ class Lengths:
 class OwnLengths(Lengths):
     """Lengths by the model's own tokenizer, if it runs in this process; else at four characters a token."""
 
-    def __init__(self, reply_tokens: int = REPLY_TOKENS) -> None:
-        super().__init__(reply_tokens)
+    def __init__(self) -> None:
+        super().__init__()
         self._chats: dict[str, Tokenizer | None] = {}
         self._prose: dict[tuple[str, int], str] = {}
 
@@ -367,14 +367,14 @@ def cache_savings(calls: Iterable[Call]) -> CostEstimate:
     for call in calls:
         model, price = call.model, known_price(call.model)
         is_marked = caches_on_request(model)
-        if price is None or price.cached is None or (is_marked and model.cache is None):
+        if price is None or price.cached is None or (is_marked and not model.cache):
             continue
         beginning = shared_beginning(call)
         length = estimated_tokens([{"content": beginning}])
         if length < fewest_cached_tokens(model.model):
             continue
         uncached = price.dollars(length, 0)
-        writing = price.dollars(length, 0, 0, length, length * (model.cache == "1h")) - uncached if is_marked else 0.0
+        writing = price.dollars(length, 0, 0, length) - uncached if is_marked else 0.0
         surcharge += writing
         if (model.name, beginning) in written:
             tokens += length

@@ -258,7 +258,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
         "decide": decide,
         **({"voters": ["debater", "second"]} if "second" in used and both else {}),
         "recalibration": draw(st.sampled_from(["none", "cortexdebate"])),
-        "quote": draw(st.sampled_from(["whole", "answer", "reasoning"])),
+        "quote": draw(st.sampled_from(["whole", "answer"])),
     }
 
 

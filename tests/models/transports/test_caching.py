@@ -42,7 +42,7 @@ def test_what_prompts_share_is_the_question_at_their_beginning(prompt: str, leng
     assert length_of_question(QUESTION, prompt) == length
 
 
-def sent(provider: str, monkeypatch: pytest.MonkeyPatch, body: Any, cache: str | None, **entry: Any) -> dict[str, Any]:
+def sent(provider: str, monkeypatch: pytest.MonkeyPatch, body: Any, cache: bool, **entry: Any) -> dict[str, Any]:
     """Send one call, and return the body of its request."""
     for name, value in AWS.items():
         monkeypatch.setenv(name, value)
@@ -62,36 +62,33 @@ def sent(provider: str, monkeypatch: pytest.MonkeyPatch, body: Any, cache: str |
     return served.bodies[0]
 
 
-@pytest.mark.parametrize(("cache", "mark"), [("5min", MARK), ("1h", {**MARK, "ttl": "1h"})])
-def test_claude_is_asked_to_cache_the_question(
-    cache: str, mark: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_claude_is_asked_to_cache_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
     """The prompt is two parts, which say together what it said as one."""
-    body = sent("anthropic", monkeypatch, claude([TEXT]), cache, max_tokens=200)
-    assert body["system"] == [{"type": "text", "text": "Be careful.", "cache_control": mark}]
+    body = sent("anthropic", monkeypatch, claude([TEXT]), cache=True, max_tokens=200)
+    assert body["system"] == [{"type": "text", "text": "Be careful.", "cache_control": MARK}]
     first, rest = body["messages"][0]["content"]
-    assert first == {"type": "text", "text": PROMPT[:SHARED], "cache_control": mark}
+    assert first == {"type": "text", "text": PROMPT[:SHARED], "cache_control": MARK}
     assert rest == {"type": "text", "text": PROMPT[SHARED:]}
 
 
 def test_claude_on_bedrock_and_behind_openrouter_is_asked_in_their_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    bedrock = sent("bedrock", monkeypatch, converse([{"text": SOLVED}]), "5min")
+    bedrock = sent("bedrock", monkeypatch, converse([{"text": SOLVED}]), cache=True)
     assert bedrock["messages"][0]["content"] == [
         {"text": PROMPT[:SHARED]}, {"cachePoint": {"type": "default"}}, {"text": PROMPT[SHARED:]},
     ]  # fmt: skip
     claude_there = "openrouter/anthropic/claude-sonnet-4.5"
-    body = sent("openrouter", monkeypatch, chat({"content": SOLVED}), "5min", model=claude_there)
+    body = sent("openrouter", monkeypatch, chat({"content": SOLVED}), cache=True, model=claude_there)
     assert [part.get("cache_control") for part in body["messages"][1]["content"]] == [MARK, None]
 
 
 @pytest.mark.parametrize(
-    ("provider", "cache"), [("deepseek", "5min"), ("openrouter", "5min"), ("mistral", "1h"), ("anthropic", None)]
+    ("provider", "cache"), [("deepseek", True), ("openrouter", True), ("mistral", True), ("anthropic", False)]
 )
-def test_others_are_sent_what_they_were_sent(provider: str, cache: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_are_sent_what_they_were_sent(provider: str, cache: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Providers that cache by themselves take no marks, and nobody is asked without the word in the spec."""
     answer = claude([TEXT]) if provider == "anthropic" else chat({"content": SOLVED})
     more = {"max_tokens": 200} if provider == "anthropic" else {}
-    body = sent(provider, monkeypatch, answer, cache, **more)
+    body = sent(provider, monkeypatch, answer, cache=cache, **more)
     assert "cache_control" not in json.dumps(body)
     assert json.dumps(PROMPT) in json.dumps(body)
 
@@ -99,7 +96,7 @@ def test_others_are_sent_what_they_were_sent(provider: str, cache: str | None, m
 def test_asking_makes_no_other_call() -> None:
     """Neither the key nor the value of a call knows of the cache."""
     plain = Call(Model("m", "anthropic/x"), ({"role": "user", "content": PROMPT},), 1)
-    asking = Call(Model("m", "anthropic/x", cache="1h"), plain.messages, 1, shared=SHARED)
+    asking = Call(Model("m", "anthropic/x", cache=True), plain.messages, 1, shared=SHARED)
     assert call_key(plain) == call_key(asking)
     assert plain == Call(plain.model, plain.messages, 1, shared=SHARED)
     assert caches_on_request(Model("m", "bedrock/us.anthropic.claude-sonnet-4-5"))
@@ -148,7 +145,7 @@ def test_cells_are_the_same_with_and_without(tmp_path: Path, monkeypatch: pytest
     """A finished experiment goes on when its entry is asked to cache, or to leave out the seed."""
     planned(tmp_path, "", monkeypatch)
     before = [cell.digest for cell in compile_spec("x.yaml").cells]
-    planned(tmp_path, ", cache: 1h, drop: [seed]", monkeypatch)
+    planned(tmp_path, ", cache: true, drop: [seed]", monkeypatch)
     assert [cell.digest for cell in compile_spec("x.yaml").cells] == before
 
 

@@ -342,7 +342,7 @@ def test_a_model_without_a_system_role_has_it_in_the_prompt_and_results_stay_apa
 
 
 def test_the_mark_of_a_cache_stands_behind_the_question() -> None:
-    call = talk(cache="5min")
+    call = talk(cache=True)
     marked = with_cache_marks(messages_of(call), call)
     assert [part.get("text") for part in marked[1]["content"]] == [None, "A question. ", "Answer it."]
     assert "cache_control" in marked[1]["content"][1]

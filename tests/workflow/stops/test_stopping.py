@@ -98,7 +98,7 @@ def test_a_large_difference_stops_early_an_edited_claim_looks_again_and_a_null_r
 
 
 RACING = (
-    SPEC.replace("{min_questions: 20, batch: 15}", "{rule: racing, min_questions: 20, batch: 20}")
+    SPEC.replace("{min_questions: 20, batch: 15}", "{racing: true, min_questions: 20, batch: 20}")
     .replace("compare: [high], to: low", "compare: [low, same], to: high")
     .replace(f"  - {CLAIM}", f"  - {CLAIM}\n  - {NULL}")
 )
