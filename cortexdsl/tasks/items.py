@@ -322,7 +322,7 @@ def _lacks(entry: DatasetEntry, row: Mapping[str, Any], place: str, what: str) -
 
 
 def path_to_rows(row: Mapping[str, Any], questions: Sequence[str]) -> list[str]:
-    """Return the names that lead to a list of rows with one of the columns; empty if the row has one, or without any."""
+    """Return the names that lead to rows with one of the columns; empty if the row itself has one, or no row does."""
     if any(has_column(row, question) for question in questions):
         return []
     for name, value in row.items():
