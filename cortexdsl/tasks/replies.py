@@ -115,7 +115,10 @@ def row_item(row: Mapping[str, Any], number: int = 1) -> Item:
     options = options_of(row, "options") or options_in(text)
     entry = _entry(str(row.get("task") or ""))
     named = str(row.get("kind") or (entry.kind if entry else ""))
-    golds = [written_instructions(row["gold"])] if named == "instructions" else CONVERTERS["plain"](row["gold"], ())
+    try:
+        golds = [written_instructions(row["gold"])] if named == "instructions" else CONVERTERS["plain"](row["gold"], ())
+    except DataError as error:
+        raise DataError(f"row {number}: {error}") from None
     if not golds:
         raise DataError(f"row {number}: its gold is empty\n    a gold is a text, a number or a list of them")
     kind = named or _judged(golds, options)

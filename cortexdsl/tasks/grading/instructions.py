@@ -150,23 +150,46 @@ def written_instructions(names: Any, settings: Any = None) -> str:
     DataError
         An instruction is unknown, or its settings are others than it needs.
     """
-    if not names or len(settings or names) != len(names):
+    more = [None] * len(names) if settings is None and isinstance(names, list) else settings
+    if not (names and isinstance(names, list) and isinstance(more, list) and len(more) == len(names)):
         raise DataError(
             "no instructions, or not as many settings\n    write one object of settings for each instruction"
         )
-    pairs = zip(names, settings or ({},) * len(names), strict=True)
-    known = [({"instruction": name, **more} if isinstance(name, str) else {**name, **more}) for name, more in pairs]
-    stated = [{key: value for key, value in each.items() if value is not None} for each in known]
+    stated = [_stated(name, own) for name, own in zip(names, more, strict=True)]
     for each in stated:
-        if each.get("instruction") not in INSTRUCTIONS:
-            what = f"no instruction {each.get('instruction')!r}"
-            raise DataError(f"{what}\n    instructions: {', '.join(INSTRUCTIONS)}")
         try:
             _is_followed("A reply, such as this one.", each)
         except (TypeError, AttributeError, KeyError, re.error) as error:
             what = f"instruction {each['instruction']}: its settings cannot be used ({error})"
             raise DataError(f"{what}\n    write them as IFEval does") from None
     return json.dumps(stated, ensure_ascii=False)
+
+
+def _stated(name: Any, settings: Any) -> dict[str, Any]:
+    """Return an instruction with its settings."""
+    named = {"instruction": name} if isinstance(name, str) else name
+    if not (isinstance(named, dict) and isinstance(settings, dict | None)):
+        raise DataError(
+            f"{name!r} with the settings {settings!r} is not an instruction\n    write its name and an object"
+        )
+    stated = {key: value for key, value in {**named, **(settings or {})}.items() if value is not None}
+    known = stated.pop("instruction", None)
+    if not isinstance(known, str) or known not in INSTRUCTIONS:
+        raise DataError(f"no instruction {known!r}\n    instructions: {', '.join(INSTRUCTIONS)}")
+    wrong = next((key for key, value in stated.items() if not _is_setting(key, value)), None)
+    if wrong is not None:
+        what = f"instruction {known}: its settings cannot be used ({wrong} is {stated[wrong]!r})"
+        raise DataError(f"{what}\n    write them as IFEval does")
+    return {"instruction": known, **stated}
+
+
+def _is_setting(key: str, value: Any) -> bool:
+    """Return whether a value is of the type that a setting has in IFEval; another would be compared and never equal."""
+    if key in ("keywords", "forbidden_words"):
+        return isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value)
+    if key.startswith(("num_", "nth_")) or key.endswith("frequency"):
+        return isinstance(value, int | float) and value >= (key == "nth_paragraph")
+    return isinstance(value, str)
 
 
 def _is_followed(text: str, instruction: Mapping[str, Any]) -> bool:

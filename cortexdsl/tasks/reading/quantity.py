@@ -76,6 +76,8 @@ def read_unit(text: str) -> tuple[Unit, int]:
         unit = _unit_named(token["name"])
         if unit is None and at == 0 and not token["join"] and token["name"].lower() not in ("and", "or", "to", "in"):
             word = token["name"].lower()
+            if token["name"][1:] in ("B", "Bps") and word[0] in "kmgtp":  # bytes; Mb are bits
+                word = f"{word[0]}{token['name'][1:]}"
             unit = Fraction(1), ((word.removesuffix("s") if len(word) > 3 else word, 1),)
         if unit is None or (at == 0 and token["join"]):
             break

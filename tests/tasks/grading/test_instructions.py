@@ -17,6 +17,7 @@ from cortexdsl.tasks.grading.instructions import (
     written_instructions,
 )
 from cortexdsl.tasks.load import load
+from cortexdsl.tasks.replies import grade_rows
 from cortexdsl.tasks.task import Task
 
 LESS, LEAST = "less than", "at least"
@@ -131,6 +132,25 @@ def test_the_requested_line_is_needed_for_the_strict_reading(tmp_path: Path) -> 
             {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{"num_words": 3}]},
             "its settings cannot be used",
         ),
+        ({"instruction_id_list": [["punctuation:no_comma"]], "kwargs": [{}]}, "not an instruction"),
+        ({"instruction_id_list": [None], "kwargs": [{}]}, "not an instruction"),
+        ({"instruction_id_list": [{"instruction": ["a"]}], "kwargs": [{}]}, r"no instruction \['a'\]"),
+        ({"instruction_id_list": ["punctuation:no_comma"], "kwargs": ["x"]}, "not an instruction"),
+        ({"instruction_id_list": ["punctuation:no_comma"], "kwargs": 5}, "no instructions, or not as many"),
+        ({"instruction_id_list": 5, "kwargs": [{}]}, "no instructions, or not as many"),
+        ({"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": "oak"}]}, "keywords is 'oak'"),
+        ({"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": []}]}, r"keywords is \[\]"),
+        (
+            {"instruction_id_list": ["detectable_format:number_bullet_lists"], "kwargs": [{"num_bullets": "3"}]},
+            "num_bullets is '3'",
+        ),
+        (
+            {
+                "instruction_id_list": ["length_constraints:nth_paragraph_first_word"],
+                "kwargs": [{"num_paragraphs": 1, "nth_paragraph": -4, "first_word": "oak"}],
+            },
+            "nth_paragraph is -4",
+        ),
     ],
 )
 def test_rows_that_cannot_be_checked_are_named_before_anything_is_spent(
@@ -139,6 +159,18 @@ def test_rows_that_cannot_be_checked_are_named_before_anything_is_spent(
     with pytest.raises(DataError, match=message) as wrong:
         ifeval(tmp_path, row(), row(key=1001, **words))
     assert "input_data.jsonl, row 2, column 'instruction_id_list'" in str(wrong.value)
+
+
+def test_an_instruction_without_settings_may_have_none() -> None:
+    assert json.loads(written_instructions(["punctuation:no_comma"], [None])) == [
+        {"instruction": "punctuation:no_comma"}
+    ]
+
+
+def test_a_row_of_another_program_is_named() -> None:
+    rows = [{"kind": "instructions", "gold": ["no:such"], "output": "oak"}]
+    with pytest.raises(DataError, match="row 1: no instruction 'no:such'"):
+        grade_rows(rows)
 
 
 def test_an_own_file_names_instructions_with_their_settings(tmp_path: Path) -> None:

@@ -15,6 +15,12 @@ from cortexdsl.tasks.task import Task
 KIND = QuantityKind()
 
 
+def test_bytes_are_not_bits() -> None:
+    assert KIND.canonical("5 MB") == KIND.canonical("5 mB") != KIND.canonical("5 Mb") == KIND.canonical("5 mb")
+    assert KIND.canonical("5 kB") == KIND.canonical("5 KB")
+    assert KIND.canonical("5 Apples") == KIND.canonical("5 apples")
+
+
 @pytest.mark.parametrize(
     ("text", "spelled"),
     [
