@@ -117,16 +117,21 @@ QUOTE = re.compile(
 """A quote in a reply, or (without the group `quote`) a stray mark. Agents may repeat the marks that they were shown, or
 invent them, so that these are only other brackets of a quote."""
 
-_MARKED = re.compile(r"^[^\S\n]{0,3}(?:(?P<number>\(?\d{1,3}[.):])|[-*•])[^\S\n]+(?=\S)", re.MULTILINE)
+_MARKED = re.compile(
+    r"^(?P<indent>[^\S\n]{0,3})(?:(?P<number>(?P<bold>\**)\(?\d{1,3}[.):](?P=bold))|[-*•])[^\S\n]+(?=\S)", re.MULTILINE
+)
 _SENTENCE_END = re.compile(r"[.!?][\"')\]]*\s+|\n\s*\n")
 
 
 def list_items(text: str, most: int) -> tuple[str, ...]:
     """Return the first items of the list in a text: numbered ones if there are any, else those with bullets.
 
-    An item ends at the next one or at an empty line. A text without a list is one item.
+    An item ends at the next one or at an empty line, and has the lists that are indented below it. A text without a
+    list is one item.
     """
     marks = list(_MARKED.finditer(text))
+    least = min((len(mark["indent"]) for mark in marks), default=0)
+    marks = [mark for mark in marks if len(mark["indent"]) <= least + 1]  # numbers may be aligned at their ends
     marks = [mark for mark in marks if mark["number"]] or marks
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     items = [text[mark.end() : end].split("\n\n")[0].strip() for mark, end in zip(marks, ends, strict=False)]
