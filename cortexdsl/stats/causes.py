@@ -47,7 +47,8 @@ def cause_of(cell: str, label: str, turns: Sequence[LeftOutTurn], level: float =
     The difference is a least-squares fit of the change on the label, with a constant for each debate and for each
     place: hard questions and late rounds have more of many labels and of changes. The interval has every difference
     that is not rejected at its level by a t test over the questions' sums of residuals, which keeps its level if few
-    turns are labelled. It has no end if no debate and place has turns of both kinds, or no turn changes an answer.
+    turns are labelled. It has no end if no debate and place has turns of both kinds, or no turn changes an answer,
+    or all questions say the same.
     """
     compared = [turn for turn in turns if label in turn.known]
     has = np.array([label in turn.labels for turn in compared], dtype=float)
@@ -79,7 +80,7 @@ def _not_rejected(sums: Floats, squares: Floats, level: float) -> tuple[float | 
     a = float(squares.sum() ** 2 - scale * squares @ squares)
     half_b = float(sums.sum() * squares.sum() - scale * sums @ squares)
     inside = half_b**2 - a * float(sums.sum() ** 2 - scale * sums @ sums)
-    if a <= 0 or inside < 0:
+    if a <= 0 or inside <= 1e-12 * half_b**2:
         return None, None
     return max(-1.0, (half_b - inside**0.5) / a), min(1.0, (half_b + inside**0.5) / a)
 

@@ -73,3 +73,14 @@ def test_without_contrast_nothing_is_said(changed: bool) -> None:
     row = cause_of("debate", "error", equal)
     assert row.difference == pytest.approx(0.0)
     assert (row.ci_low, row.ci_high) == (None, None)
+
+
+def test_questions_that_do_not_differ_give_no_interval() -> None:
+    """In each of two debates the labelled turn counts the same, which says nothing about other debates."""
+    turns = [
+        turn(question, place, has=has, changed=has)
+        for question in (1, 2)
+        for place, has in (("ann@1", question == 1), ("bob@1", question == 2))
+    ]
+    row = cause_of("debate", "error", turns)
+    assert (row.difference, row.ci_low, row.ci_high) == (1.0, None, None)
