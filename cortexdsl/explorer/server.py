@@ -238,12 +238,11 @@ class Explorer:
         try:
             given = await request.json()
             place = int(given["debate"]), int(given["turn"]), str(given["label"]), str(given["value"])
-        except (ValueError, KeyError, TypeError):
-            raise web.HTTPBadRequest(text="a label needs a debate, a turn, a label and a value\n") from None
-        try:
             labels = await asyncio.to_thread(experiment.human_labels.put, *place)
         except (InputError, RecordError) as error:
             raise web.HTTPConflict(text=f"{error}\n") from None
+        except (ValueError, KeyError, TypeError, OverflowError):  # also numbers and characters that no index has
+            raise web.HTTPBadRequest(text="a label needs a debate, a turn, a label and a value\n") from None
         return _answer(json.dumps(labels).encode())
 
     async def _data(self, of: Callable[[OpenExperiment, web.Request], Any], request: web.Request) -> web.StreamResponse:

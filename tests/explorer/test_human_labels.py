@@ -144,7 +144,12 @@ def test_only_the_explorers_own_page_writes(browser: httpx.Client, labelled: Pat
     assert status(own) == 200
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b'{"debate": "a"}', b"x" * 20_000])
+@pytest.mark.parametrize("content", [
+    b"{", b"[]", b'{"debate": "a"}', b"x" * 20_000, b"\xff",
+    b'{"debate": Infinity, "turn": 3, "label": "gives_in", "value": "no"}',
+    b'{"debate": 1, "turn": 1e30, "label": "gives_in", "value": "no"}',
+    b'{"debate": 1, "turn": 3, "label": "\\ud800", "value": "no"}',
+])  # fmt: skip
 def test_what_is_not_a_label_is_refused(browser: httpx.Client, labelled: Path, content: bytes) -> None:
     sent = {"Content-Type": "application/json"}
     assert browser.post("/data/x/0/label.json", content=content, headers=sent).status_code in (400, 413)
@@ -161,12 +166,32 @@ def test_an_explorer_that_others_reach_writes_nothing(labelled: Path, host: str,
     assert list(labelled.parent.iterdir()) == [labelled]
 
 
-def test_a_file_that_is_not_one_of_labels_is_kept(browser: httpx.Client, labelled: Path) -> None:
+@pytest.mark.parametrize("content", [b"mine,alone\n1,2\n", b"\xff\n", b"a" * 200_000 + b"\n1\n"])
+def test_a_file_that_is_not_one_of_labels_is_kept(browser: httpx.Client, labelled: Path, content: bytes) -> None:
     path = labelled.parent / "made.human-labels.csv"
-    path.write_text("mine,alone\n1,2\n")
+    path.write_bytes(content)
     answer = write(browser)
     assert (answer.status_code, "mend this file, or move it away" in answer.text) == (409, True)
-    assert path.read_text() == "mine,alone\n1,2\n"
+    assert path.read_bytes() == content
+
+
+def test_a_file_that_was_cut_is_kept(browser: httpx.Client, labelled: Path) -> None:
+    path = labelled.parent / "made.human-labels.csv"
+    assert write(browser).status_code == 200
+    whole = path.read_bytes()
+    for length in range(len(whole) - 8, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        assert write(browser, value="yes").status_code == 409
+        assert path.read_bytes() == whole[:length]
+
+
+def test_two_browsers_label_at_once(browser: httpx.Client, labelled: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    given = [{"turn": 3}, {"turn": 4}, {"turn": 5}, {"label": "move", "value": "checks"}] * 5
+    with ThreadPoolExecutor(8) as pool:
+        assert {answer.status_code for answer in pool.map(lambda each: write(browser, **each), given)} == {200}
+    assert len(read_labels(labelled.parent / "made.human-labels.csv")) == 4
 
 
 def test_a_link_in_place_of_the_file_is_replaced_and_not_followed(browser: httpx.Client, labelled: Path) -> None:
