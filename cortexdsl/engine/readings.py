@@ -129,6 +129,8 @@ def _with_names(written: Sequence[str], names: Mapping[str, str], what: str, *, 
         return Reading(None, f"the {what} {twice} is ranked twice")
     if not is_ranked:
         return Reading(", ".join(named))
+    if marked := [name for name in named if RANKED in name or name == OTHERS]:
+        return Reading(None, f"a ranking cannot hold the {what} {marked[0]}")
     return Reading(RANKED.join((*named, *([OTHERS] if {*names.values()} - {*named} else []))))
 
 

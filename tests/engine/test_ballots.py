@@ -11,6 +11,7 @@ from cortexdsl.engine.ballots import RankedBallot, among_all, borda, runoff
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.records import Header, debate_to_json, record_from_json
 from cortexdsl.tasks.reading.choice import ChoiceKind
+from cortexdsl.tasks.reading.kinds import TextKind
 from cortexdsl.tasks.reading.number import NumberKind
 from cortexdsl.tasks.reading.reader import AnswerReader
 from cortexdsl.tasks.reading.statements import read_ranking
@@ -195,6 +196,18 @@ def test_answers_are_ranked_among_those_shown() -> None:
     debate = elect("borda", "Ranking: 2 > 1.0 > 3", "Ranking: 5 > 1", "Ranking: 2", chooses="answers")
     assert [turn.answer for turn in debate.turns[3:]] == ["2 > 1 > 3", None, "2 > (others)"]
     assert debate.turns[4].unparsed == "no answer 5 was there to rank"
+
+
+def test_an_answer_with_the_mark_of_rankings_is_never_split() -> None:
+    """`x > y` is one answer, which `x y` also means, and no two candidates."""
+    vote = {"role": "voter", "hears": OfRole(("debater",)), "reads": "ranking", "chooses": "answers"}
+    of = method({"answer": {}, "vote": vote}, ["answer", "vote"], {"debater": "a b", "voter": "u"}, Decide("borda"))
+    script = {"answer:a0": "Answer: x > y", "answer:b0": "Answer: c", "vote:u1": "Ranking: x y > c"}
+    stage = Real(script, TextKind())
+    stage.reader = AnswerReader(TextKind(), equal=lambda one, other: one.replace("> ", "") == other.replace("> ", ""))
+    debate = run(of, stage)
+    assert (debate.turns[2].answer, debate.answer) == (None, None)
+    assert debate.turns[2].unparsed == "a ranking cannot hold the answer x > y"
 
 
 def test_options_that_nobody_gave_can_win() -> None:

@@ -395,6 +395,17 @@ def test_what_belongs_together_is_in_one_part(kind: str) -> None:
         (
             SPEC + OVER_FITS.replace("sparse", "debate"),
             "hypotheses[1]: over fits, and none of its cells uses one",
+            "name a cell that uses learned(NAME)",
+        ),
+        (
+            with_fit(f"{SEVERAL}\n  zeal: {FIT}")
+            .replace("seed: 3", "seed: 3\nreplicates: 3")
+            .replace(
+                "methods:\n  vote:   {protocol: debate, rounds: 0}",
+                "methods:\n  vote:   {protocol: debate, rounds: 0, decide: {vote: learned(zeal)}}",
+            )
+            + OVER_FITS,
+            "hypotheses[1]: over fits, and zeal is fitted 1 time",
             "write fits: 3 or more",
         ),
         (

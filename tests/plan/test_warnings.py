@@ -28,6 +28,16 @@ methods: {own: {protocol: own}}
 """
 
 
+OTHERWISE = """\
+    steps:
+      answer: {role: debater, prompt: common/answer.j2}
+      think: {role: debater, STEP, prompt: own.j2}
+    schedule: [answer, think]
+    decide: majority
+methods: {own: {protocol: own}}
+"""
+
+
 def alone(schedule: str, hears: str = "everyone") -> str:
     settings = "" if "$" in schedule + hears else "    settings: {weight: confidence, keep: mean}\n"
     return ALONE.replace(settings, "").replace("SCHEDULE", schedule).replace("HEARS", hears)
@@ -63,6 +73,18 @@ stopping: {racing: true, min_questions: 20, batch: 20}
             "methods: {own: {protocol: voting, prompts: {answer: own.j2}}}\n",
             "What do you think? {{ answer_format }}",
             "step answer reads an answer, and prompts/own.j2 does not show the question",
+        ),
+        (
+            OTHERWISE.replace("STEP", "hears: everyone, reads: quotes"),
+            "{% for turn in heard %}{{ turn.text }}{% endfor %} Quote.", "step think needs a passage, and no question has one",
+        ),
+        (
+            OTHERWISE.replace("STEP", "reads: comment, each: {context: 2}"),
+            "Read {{ item }}", "step think needs a passage, and no question has one",
+        ),
+        (
+            OTHERWISE.replace("STEP", "reads: [comment, ranking]"),
+            "Rank the agents.", "step think chooses among agents, and is shown none",
         ),
     ],
 )  # fmt: skip

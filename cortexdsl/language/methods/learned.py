@@ -103,12 +103,13 @@ def _too_few_fits(spec: Spec, debates: Mapping[str, Method], points: Points) -> 
                 continue
             cells = [cell for quantity in part.quantities if (cell := cell_name(points, quantity.name)) in debates]
             used = {name for cell in cells for name in learned_of(debates[str(cell)]) if name in spec.text.learned}
-            fewest = min((spec.text.learned[name].fits for name in used), default=0)
-            if cells and fewest < FEWEST:
-                of = f"{min(used)} is fitted {counted(fewest, 'time')}" if used else "none of its cells uses one"
-                what = f"{dotted(('hypotheses', i))}: over fits, and {of}"
+            of, remedy = "none of its cells uses one", "name a cell that uses learned(NAME), or leave out `over fits`"
+            fewest, name = min(((spec.text.learned[name].fits, name) for name in used), default=(0, ""))
+            if name:
+                of = f"{name} is fitted {counted(fewest, 'time')}"
                 remedy = f"write fits: {FEWEST} or more, and as many replicates: fewer do not show how much they differ"
-                yield spec.problem(("hypotheses", i), what, remedy)
+            if cells and fewest < FEWEST:
+                yield spec.problem(("hypotheses", i), f"{dotted(('hypotheses', i))}: over fits, and {of}", remedy)
 
 
 def _lacking_numbers(spec: Spec, name: str, entry: LearnedText, method: Method, cell: str) -> Iterator[Problem]:

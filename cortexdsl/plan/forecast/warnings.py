@@ -44,7 +44,7 @@ def labels_of_own_turns(plan: Plan) -> list[Problem]:
 
 
 def steps_that_show_nothing(plan: Plan) -> list[Problem]:
-    """Warn of steps that are never spoken, that hear nobody as nobody has spoken, and that do not show the question."""
+    """Warn of steps that are never spoken, or that show no agents, passage or question where they need them."""
     problems: dict[str, Problem] = {}
     for cell in plan.cells:
         for what, remedy in _of_steps(cell, plan):
@@ -62,12 +62,22 @@ def _of_steps(cell: Cell, plan: Plan) -> Iterator[tuple[str, str]]:
     is_once = method.schedule[0] == first.name and spoken.count(first.name) == 1
     if is_once and not isinstance(first.hears, Nobody | Self) and first.order == "simultaneous":
         yield f"step {first.name} hears others, and nobody has spoken before it", "put a step before it"
-    for step in method.steps.values():
-        for prompt in step.prompts if step.name in spoken and step.reads == "answer" else ():
+    for step in (method.steps[name] for name in method.steps if name in spoken):
+        read = {step.reads, *step.beside}
+        if ("quotes" in read or (step.split and not step.split.step)) and not _has_passage(plan):
+            yield f"step {step.name} needs a passage, and no question has one", "name its column: context: COLUMN"
+        is_alone = isinstance(step.hears, Nobody) and step.memory == "none" and step.chooses != "answers"
+        if is_alone and read & {"choice", "ranking"}:
+            yield f"step {step.name} chooses among {step.chooses}, and is shown none", "write hears: or memory:"
+        for prompt in step.prompts if step.reads == "answer" else ():
             used = plan.templates.uses(prompt)
             if used is not None and "question" not in used and prompt not in step.said:
                 what = f"step {step.name} reads an answer, and {plan.templates.path(prompt)} does not show the question"
                 yield what, "write {% include 'common/question.j2' %}"
+
+
+def _has_passage(plan: Plan) -> bool:
+    return any(question.context for task in plan.tasks.values() for question in task.questions)
 
 
 def _spoken(schedule: Sequence[SchedulePart]) -> Iterator[str]:
