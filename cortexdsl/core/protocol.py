@@ -140,8 +140,8 @@ class Step:
     shows: tuple[Shows | TurnFilter, ...] = ("last",)
     memory: Memory | TurnFilter = "none"
     material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    order: Literal["simultaneous", "sequential"] = word("simultaneous")
-    """Whether agents speak at the same time or one after the other."""
+    order: Literal["simultaneous", "sequential"] = word("simultaneous", key="sequential")
+    """true: agents speak one after the other, and each hears those before it. Default: at the same time."""
     each: Each | Literal["item"] = "speaker"
     samples: int = 1
     reads: Reads = "answer"

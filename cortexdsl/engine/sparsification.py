@@ -54,7 +54,7 @@ async def sparse_graph(now: Snapshot, step: Step, topology: Sparse, listeners: t
         raise DebateError(
             f"step {step.name!r} weighs answers before any debater has answered\n"
             "    put a step that hears nobody before it; or hear without weights: hears: everyone, and with "
-            "order: sequential each agent hears those before it"
+            "sequential: true each agent hears those before it"
         )
     allowed = await _edges(now, step, topology.within)
     expression = parse(topology.weight)

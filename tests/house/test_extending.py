@@ -39,7 +39,7 @@ PLAIN = {"role": "debater", "prompt": "a.j2", "hears": "everyone"}
 WORDS = {
     "role": "helper", "prompt": "b.j2", "hears": "nobody", "shows": "all", "memory": "all",
     "with": "{x: 1}", "knowledge": "[wiki]", "context": "false",
-    "order": "sequential", "each": "helper", "samples": "2", "model": "strong", "temperature": "0.2",
+    "sequential": "true", "each": "helper", "samples": "2", "model": "strong", "temperature": "0.2",
     "reads": "[answer, belief]", "chooses": "turns", "tools": "sums", "uses": "2",
 }  # fmt: skip
 """For each word of a step a value that is not its default."""

@@ -37,7 +37,7 @@ models:
   strong: {model: builtin/solver, skill: 0.8, parameters: 7.0e9, tokens: 15e12}
 agents: [{name: ann, model: weak}, {name: bob, model: weak}, {name: cai, model: strong}]
 learned:
-  trust: {predicts: right, from: [model], by: table, method: debate, questions: {size: 40}}
+  trust: {predicts: right, from: [model], method: debate, questions: {size: 40}}
   hear:  {predicts: right, from: [confidence, support], method: debate, questions: {size: 40}}
   worth: {predicts: gain, from: [agreement], method: debate, questions: {size: 40}}
 methods:
@@ -264,7 +264,7 @@ def test_every_name_of_features_has_a_value_after_the_opening(plan: Plan, name: 
 def test_each_replicate_uses_a_fit_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each fit has its own questions; a claim over fits takes them as a sample, and the plain one does not."""
     monkeypatch.chdir(tmp_path)
-    old = "trust: {predicts: right, from: [model], by: table, method: debate, questions: {size: 40}}"
+    old = "trust: {predicts: right, from: [model], method: debate, questions: {size: 40}}"
     text = SPEC.replace(old, old.replace("size: 40}", "size: 60}, fits: 3")).replace(
         "seed: 5", "seed: 5\nreplicates: 3"
     )

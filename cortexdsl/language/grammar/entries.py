@@ -208,7 +208,7 @@ def _kind(member: Any) -> str:
     origin = get_origin(plain)
     if origin is not None:
         return {Literal: "word", tuple: "list", dict: "mapping"}[origin]
-    return {str: "text", int: "number", float: "number", type(None): "nothing"}[plain]
+    return {str: "text", int: "number", float: "number", bool: "flag", type(None): "nothing"}[plain]
 
 
 class OneOf:
@@ -273,7 +273,7 @@ class _Union:
             return self._text(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._any(value, "number")
-        return self._any(value, "nothing" if value is None else "")
+        return self._any(value, "nothing" if value is None else "flag")
 
     def _form(self, value: Mapping[str, Any]) -> str | None:
         for tag, key in self.keys.items():  # if names may be keys, a form is a mapping with its key alone
@@ -300,7 +300,7 @@ class _Union:
             return self.other[kind]
         if self.forms:
             return None if isinstance(value, dict | list | tuple) else self.other.get("text")
-        kinds = ("number", "text") if kind == "text" and self.words else ("number", "text", "mapping", "list")
+        kinds = ("number", "text") if kind == "text" and self.words else ("number", "text", "mapping", "list", "flag")
         needed = (self.other.get(each) for each in kinds)
         return next((tag for tag in needed if tag), None) or next(iter(self.words.values()), None)
 

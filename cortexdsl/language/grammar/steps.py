@@ -137,6 +137,7 @@ class ItemsForm(StrictEntry):
     Step,
     settable=True,
     uses=AtLeastOne,
+    order=Annotated[Flag, AfterValidator(lambda is_so: "sequential" if is_so else "simultaneous")],
     chooses=Literal["turns", "answers"],
     temperature=Annotated[Number, Field(ge=0, le=10)] | None,
 )

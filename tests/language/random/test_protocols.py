@@ -117,15 +117,15 @@ STEP = st.fixed_dictionaries(
         "hears": HEARS,
         "shows": SHOWN,
         "memory": st.one_of(st.sampled_from(["none", "last", "all"]), TOLD),
-        "order": st.sampled_from(["simultaneous", "sequential"]),
+        "sequential": st.booleans(),
         "each": st.sampled_from(
             [
                 "speaker",
                 "speaker",
                 "speaker",
                 "edge",
-                {"edge": "debater"},
-                {"edge": "second"},
+                "debater",
+                "second",
                 "listener",
                 "group",
                 "pair",
