@@ -217,7 +217,7 @@ def test_a_fit_that_was_edited_is_refused(
 
 
 def test_a_fit_of_another_spec_is_refused(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = write_spec(SPEC.replace("by: table", "by: logistic"), NAME)
+    spec = write_spec(SPEC.replace("from: [model]", "from: [model, support]"), NAME)
     place = ("--dataset", "arithmetic", "--cell", "weighted", "--shard", "r1-s01")
     assert main(["debate", spec, *place, "--out", "x.jsonl"]) == 1
     assert "it was fitted for another spec than this one" in capsys.readouterr().err
@@ -254,7 +254,7 @@ def test_debates_without_a_readable_answer_cannot_be_fitted_on(
     assert "learned.trust: no debate about its questions was finished with a readable" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", sorted({*feature_names()} - {"vars"}))
+@pytest.mark.parametrize("name", sorted({*feature_names()} - {"vars", "stated"}))
 def test_every_name_of_features_has_a_value_after_the_opening(plan: Plan, name: str) -> None:
     (record, *_) = records(plan, "(fit-trust)", "debate")
     assert np.isfinite(opening_values(plan.cell("debate").debate, record.debate, [name])[name]).all()

@@ -242,7 +242,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     for step in spoken:  # a role that nobody plays is named by no template
         if isinstance(step["prompt"], dict) and "picked" in step["prompt"] and "picked" not in used:
             step["prompt"] = "talk.j2"
-        if isinstance(step.get("each"), dict) and step["each"]["edge"] not in used:
+        if step.get("each") in ("debater", "second") and step["each"] not in used:
             step["each"] = "edge"
     if isinstance(decide, list) and decide[0] not in {
         step["role"] for step in spoken if "answer" in step.get("reads", "answer")
