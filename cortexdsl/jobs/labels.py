@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from math import isfinite
 from pathlib import Path
 
 from cortexdsl.errors import InputError
@@ -84,8 +85,9 @@ def compared(plan: Plan, path: Path) -> str:
     lines = []
     for name, of_label in pairs.items():
         one = label_agreement(of_label, values[name])
+        interval = f" [{one.ci_low:.2f}, {one.ci_high:.2f}]" if isfinite(one.ci_low) else ""
         lines.append(
-            f"{name:{width}}  kappa {one.kappa:.2f} [{one.ci_low:.2f}, {one.ci_high:.2f}], equal {one.agree:.1%} of "
+            f"{name:{width}}  kappa {one.kappa:.2f}{interval}, equal {one.agree:.1%} of "
             f"{counted(one.turns, 'turn')} of {counted(one.questions, 'question')}, {one.unread} unreadable"
         )
     return "\n".join(lines)

@@ -188,13 +188,15 @@ def read_rows(path: Path) -> list[Row]:
     Raises
     ------
     RecordError
-        The file is missing or a row has not as many fields as the table has columns.
+        The file is missing or not in UTF-8, or a row has not as many fields as the table has columns.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
+        with path.open(encoding="utf-8-sig", newline="") as stream:  # spreadsheets write the mark
             table = list(csv.reader(stream))
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path}: is not in UTF-8 ({error})\n    save it as CSV UTF-8") from error
     columns, lines = (table[0], table[1:]) if table else ([], [])
     short = next((line for line in lines if len(line) != len(columns)), None)
     if short is not None:

@@ -142,6 +142,19 @@ def test_parts_are_joined_without_a_change(tmp_path: Path) -> None:
     assert (tmp_path / "joined.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
+def test_a_table_that_a_spreadsheet_saved_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_bytes("\ufeffturn,value\r\n1,yes\r\n".encode())
+    assert read_rows(path) == [{"turn": "1", "value": "yes"}]
+
+
+def test_a_table_in_another_encoding_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_bytes("turn,value\n1,très\n".encode("latin-1"))
+    with pytest.raises(RecordError, match=r"mine\.csv: is not in UTF-8"):
+        read_rows(path)
+
+
 def test_a_torn_or_missing_part_is_named(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="cannot be read"):
         read_rows(tmp_path / "none.csv")

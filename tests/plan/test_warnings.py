@@ -76,7 +76,8 @@ stopping: {racing: true, min_questions: 20, batch: 20}
         ),
         (
             OTHERWISE.replace("STEP", "hears: everyone, reads: quotes"),
-            "{% for turn in heard %}{{ turn.text }}{% endfor %} Quote.", "step think needs a passage, and no question has one",
+            "{% for turn in heard %}{{ turn.text }}{% endfor %}",
+            "step think needs a passage, and no question has one",
         ),
         (
             OTHERWISE.replace("STEP", "reads: comment, each: {context: 2}"),

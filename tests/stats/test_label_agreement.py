@@ -31,6 +31,13 @@ def test_nothing_is_claimed_without_two_questions_or_two_values() -> None:
     assert label_agreement([("a", None, "yes")], VALUES).turns == 0
 
 
+def test_labels_that_never_differ_have_no_interval() -> None:
+    """That five turns agree does not say that all turns would."""
+    one = label_agreement([(f"q{k}", VALUES[k % 2], VALUES[k % 2]) for k in range(5)], VALUES)
+    assert (one.kappa, one.agree) == (1.0, 1.0)
+    assert np.isnan([one.ci_low, one.ci_high]).all()
+
+
 def test_the_interval_covers_where_turns_of_a_question_are_alike() -> None:
     """1,000 runs of 60 questions with 6 turns; the judge is wrong on whole questions more often. Nominal: 95 %."""
     rng = np.random.default_rng(5)

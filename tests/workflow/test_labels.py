@@ -87,7 +87,7 @@ def test_turns_are_labelled_from_debates_to_verdicts(fresh: Bench) -> None:
     unread = sum(row["label"] == "error_made" and not row["value"] for row in rows)
     told = compared(mine)
     assert told.status == 0, told.text
-    assert "error_made  kappa 1.00 [1.00, 1.00], equal 100.0%" in told.text
+    assert "error_made  kappa 1.00, equal 100.0%" in told.text
     assert f"{unread} unreadable" in told.text
     for wrong, said in (
         ([{**mine[0], "value": "maybe"}], "mine.csv:2: 'maybe' is not a value of error_made"),

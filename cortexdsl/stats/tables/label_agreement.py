@@ -24,7 +24,7 @@ class LabelAgreement:
     agree : float
         Share of turns on which both are equal.
     kappa, ci_low, ci_high : float
-        NaN if chance explains all agreement; the interval also with fewer than two questions.
+        NaN if chance explains all agreement; the interval also with fewer than two questions, or without a difference.
     """
 
     turns: int
@@ -66,7 +66,7 @@ def label_agreement(
     _, question = np.unique(names, return_inverse=True)
     sums = np.bincount(question, influence)
     half = np.nan
-    if len(sums) > 1 and np.isfinite(kappa):
+    if len(sums) > 1 and np.isfinite(kappa) and (given != human).any():
         error = np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(both)
         half = float(student.ppf((1 + level) / 2, len(sums) - 1) * error)
     low, high = np.clip([kappa - half, kappa + half], -1.0, 1.0).tolist()  # NaN stays
