@@ -87,7 +87,6 @@ class DatasetLine:
             "left": list(self.left),
             "kind": task.kind,
             "columns": dict(origin.columns),
-            "unanswered": origin.unanswered,
             "repeated": [list(rows) for rows in origin.repeated],
             "delimiter": origin.delimiter,
             "decimal": origin.decimal,
@@ -117,8 +116,6 @@ class DatasetLine:
             yield "each pair is asked in both orders"
         if origin.source.startswith("hub: "):
             yield f"{origin.source}, revision {origin.revision or 'unknown'}"
-        if origin.unanswered:
-            yield f"{counted(origin.unanswered, 'row')} without an answer left out"
         if origin.repeated:
             first = " and ".join(f"{row:,}" for row in origin.repeated[0])
             yield f"{counted(len(origin.repeated), 'question')} asked more than once (rows {first}, ...)"

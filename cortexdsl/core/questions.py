@@ -97,8 +97,6 @@ class Dataset:
         Of your own CSV file; None: detected, or refused if it is not certain.
     decimal : str or None
         The decimal mark of your own answers, `.` or `,`; None: detected from the answers.
-    drop_unanswered : bool
-        Leave out rows without an answer, instead of refusing them.
     """
 
     label: str
@@ -121,7 +119,6 @@ class Dataset:
     delimiter: str | None = None
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
-    drop_unanswered: bool = False
     tolerance: str | None = None
 
 

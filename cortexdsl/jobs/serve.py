@@ -246,8 +246,7 @@ def _start(declared: _Declared) -> Running:
         port = free_port()
         address = f"http://127.0.0.1:{port}/v1"
         command = shlex.split(entry.command.replace("{port}", str(port)))
-        limit = entry.seconds or servers.READY_WITHIN
-        process = servers.start(command, address + READY, timeout=limit, log=declared.logs())
+        process = servers.start(command, address + READY, log=declared.logs())
     else:
         address = os.environ.get(entry.env, "").strip().rstrip("/")
         if not is_address(address):
@@ -255,7 +254,7 @@ def _start(declared: _Declared) -> Running:
                 f"servers.{declared.name}: the environment variable {entry.env} does not hold the address of a server\n"
                 f"    write it whole, for example: export {entry.env}=http://127.0.0.1:8000/v1"
             )
-        servers.wait_for(address + READY, entry.seconds or ELSEWHERE_WITHIN)
+        servers.wait_for(address + READY, ELSEWHERE_WITHIN)
     try:
         _probe_models(declared, address)
         files = tuple(Path(plan.layout.addresses) for plan in declared.plans)

@@ -243,7 +243,7 @@ def _read_named(entry: DatasetEntry, dataset: Dataset) -> tuple[DatasetEntry, It
     read = read_items(entry, enumerate(selected, 1), place.of, place.folder)
     if not read.rows:
         raise DataError(f"dataset {entry.name}: no question in {source}\n    is the subset there?", word="file")
-    _refuse_unanswered(entry, dataset, read, f"dataset {entry.name}, {source}")
+    _refuse_unanswered(entry, read, f"dataset {entry.name}, {source}")
     return entry, read, _origin(entry, read, source, table)
 
 
@@ -378,7 +378,7 @@ def _read_own(dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
     read = read_items(entry, numbered, lambda number: f"{source}, row {number}", lambda: folder)
     if not read.rows:
         raise DataError(f"dataset {entry.name}: no question in {source}\n    it has no row", word="file")
-    _refuse_unanswered(entry, dataset, read, source)
+    _refuse_unanswered(entry, read, source)
     if read.contradictory:
         one, other, gold, another = read.contradictory[0]
         raise DataError(
@@ -390,19 +390,19 @@ def _read_own(dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
 
 
 # ---------------------------------------------------------------- both
-def _refuse_unanswered(entry: DatasetEntry, dataset: Dataset, read: Items, source: str) -> None:
-    if read.unanswered and not dataset.drop_unanswered:
+def _refuse_unanswered(entry: DatasetEntry, read: Items, source: str) -> None:
+    if read.unanswered:
         raise DataError(
             f"{source}, {name_rows(read.unanswered)}: no answer (column {columns(entry.answer)})\n"
-            "    fill in the answers, or leave such rows out with drop_unanswered: true",
+            "    fill in the answers, or remove these rows",
             word="answer",
         )
-    if read.equal and not dataset.drop_unanswered:
+    if read.equal:
         replies = columns(entry.options["columns"] if isinstance(entry.options, Mapping) else entry.options)
         raise DataError(
             f"{source}, {name_rows(read.equal)}: both replies are the same text, so neither is better"
             f" (column {replies})\n"
-            "    remove these rows, or leave them out with drop_unanswered: true",
+            "    remove these rows",
             word="choices",
         )
 
@@ -412,7 +412,6 @@ def _origin(entry: DatasetEntry, read: Items, source: str, table: HubTable | Non
         source,
         read.rows,
         {word: " or ".join(names_of(getattr(entry, word))) for word in ("question", "answer")},
-        len(read.unanswered) + len(read.equal),
         read.repeated,
         revision=table.revision if table else None,
         is_pinned=table is None or table.is_pinned,

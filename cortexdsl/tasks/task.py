@@ -69,8 +69,6 @@ class Origin:
         How many rows were read, before a sample was taken.
     columns : mapping of word to column
         The columns of `question` and `answer`.
-    unanswered : int
-        Rows that were left out because they have no answer.
     repeated : tuple of (int, int)
         Rows, counted from 1, that ask the question of an earlier row, which is given first.
     delimiter, decimal : str or None
@@ -85,7 +83,6 @@ class Origin:
     source: str
     rows: int
     columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    unanswered: int = 0
     repeated: tuple[tuple[int, int], ...] = ()
     delimiter: str | None = None
     decimal: str | None = None

@@ -63,11 +63,10 @@ def test_what_belongs_to_another_dataset_is_not_taken_over_in_silence(capsys: py
     assert line.endswith("not used, since it belongs to another dataset: size of first.yaml:3")
 
 
-def test_rows_that_are_left_out_and_questions_asked_twice_are_said(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("a.csv").write_text("question,answer\n1+1?,2\n2+2?,\n1+1?,2\n")
-    line = checked(capsys, "{file: a.csv, drop_unanswered: true}")[0]
-    assert "3 rows, 2 used, " in line
-    assert "1 row without an answer left out" in line
+def test_questions_asked_twice_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.csv").write_text("question,answer\n1+1?,2\n2+2?,4\n1+1?,2\n")
+    line = checked(capsys, "{file: a.csv}")[0]
+    assert "3 rows, all used, " in line
     assert "1 question asked more than once (rows 1 and 3" in line
 
 

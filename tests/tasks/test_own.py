@@ -51,14 +51,7 @@ def test_rows_without_an_answer_are_named(tmp_path: Path) -> None:
     rows = [(q, "" if n in (3, 8, 16) else a) for n, (q, a) in enumerate(SUMS)]
     said = refused(tmp_path, table(rows))
     assert "a.csv, rows 4, 9 and 17: no answer (column 'answer')" in said
-    assert "drop_unanswered: true" in said
-
-
-def test_rows_without_an_answer_are_left_out_where_the_spec_says_so(tmp_path: Path) -> None:
-    rows = [(q, "  " if n in (3, 8, 16) else a) for n, (q, a) in enumerate(SUMS)]
-    task = own(tmp_path, table(rows), drop_unanswered=True)
-    assert (task.kind, len(task.items)) == ("number", 27)
-    assert (task.origin.rows, task.origin.unanswered) == (30, 3)
+    assert "fill in the answers, or remove these rows" in said
 
 
 def test_a_null_in_json_is_a_missing_answer(tmp_path: Path) -> None:
@@ -71,7 +64,7 @@ def test_a_column_that_no_row_has_is_told_as_such(tmp_path: Path) -> None:
     said = refused(tmp_path, table(SUMS, head=("question", "Gold answer")))
     assert "no answer (column 'answer')" in said
     assert "the row has: question, Gold answer" in said
-    assert "drop_unanswered" not in said
+    assert "remove these rows" not in said
 
 
 def test_an_empty_answer_may_be_the_right_one(tmp_path: Path) -> None:

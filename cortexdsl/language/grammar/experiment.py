@@ -45,8 +45,6 @@ class ServerText(StrictEntry):
     env: Variable
     """What models call the server: api_base: env:NAME. With a command, its address is http://127.0.0.1:{port}/v1;
     without, it is in your environment variable of this name."""
-    seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = None
-    """How many seconds to wait for the server. Default: 600 with a command, 10 without."""
 
 
 # ---------------------------------------------------------------- the analysis

@@ -57,6 +57,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "decimal": lambda mark: f"table: decimal {'point' if mark == '.' else 'comma'}",
         "delimiter": lambda sign: f"table: {json.dumps(sign)}",
         "encoding": "table: {}",
+        "drop_unanswered": "nothing, and remove the rows without an answer from the file",
         "records": "nothing: the list with the column of the question is found",
         "validation": "validation: {} beside questions",
         "dataset": "name: {}",
@@ -99,6 +100,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     },
     "PriceText": dict.fromkeys(("cache_write", "cache_write_1h"), "cached: alone; writing follows from input"),
     "ServerText": {
+        "seconds": "nothing: half an hour with a command, 10 seconds without",
         "ready": "nothing: /models says whether the server is ready",
         "url": "command: with {port}, or export {} in the environment variable of env",
     },

@@ -138,8 +138,6 @@ class DatasetText(StrictEntry):
     table: Annotated[Texts, AfterValidator(_table)] = ()
     """How your own file is written, where `check` does not find it out: the character between cells, the encoding, and
     `decimal comma` or `decimal point`, such as [";", windows-1252, decimal comma]."""
-    drop_unanswered: Flag = False
-    """true: rows without an answer are left out. false: they are an error."""
 
     @model_validator(mode="after")
     def _source(self) -> Self:
@@ -181,13 +179,8 @@ class DatasetText(StrictEntry):
 
     def _misplaced(self, source: str) -> Iterator[tuple[str, str]]:
         """Yield the words that would have no effect beside others, and why."""
-        allowed = {
-            "split": source != "file",
-            "drop_unanswered": source != "name",
-        }
-        for word in self.model_fields_set:
-            if not allowed.get(word, True):
-                yield word, f"{word} does not go with {source}"
+        if source == "file" and self.split is not None:
+            yield "split", "split does not go with file"
         for part, _ in map(_table_part, self.table):
             if source == "name" or (part != "decimal" and source != "file"):
                 yield "table", f"the {part} is for a file of your own"

@@ -92,7 +92,7 @@ def _shortened(line: str, most: int = 400) -> str:
     return line if len(line) <= most else f"{line[:most]}..."
 
 
-READY_WITHIN = 600.0
+READY_WITHIN = 1_800.0
 STOPPED_WITHIN = 10.0
 
 
@@ -149,7 +149,7 @@ def start(
             if time.monotonic() > until:
                 raise ModelError(
                     f"server: {command[0]} did not answer at {url} within {timeout:.0f} s{_reason(log, begin)}\n"
-                    "    see that its address and port are those of the spec, or allow more time (`seconds`)"
+                    "    see that its address and port are those of the spec"
                 )
             sleep(0.1)
     except BaseException:
@@ -171,7 +171,7 @@ def wait_for(url: str, timeout: float, sleep: Callable[[float], None] = time.sle
         if time.monotonic() > until:
             raise ModelError(
                 f"server: nothing answers at {mask_url(url)} after {timeout:.0f} s\n"
-                "    start it, correct its address, or allow more time (`seconds`)"
+                "    start it first, or correct its address"
             )
         sleep(0.5)
 

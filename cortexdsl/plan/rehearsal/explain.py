@@ -249,6 +249,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Step):
         reads = {"reads": [value.reads, *value.beside]} if value.beside else {}
         named = {name: inner for name, inner in _fields(value).items() if name not in ("name", "beside")} | reads
+        if "order" in named:
+            named = {"sequential" if name == "order" else name: inner for name, inner in named.items()}
+            named["sequential"] = True
+        if role := named.pop("of", ""):
+            named["each"] = role
         if {*value.tools} == {ELSE}:
             named["tools"] = named["tools"][ELSE]
         material = named.pop("material", {})

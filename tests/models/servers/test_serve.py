@@ -97,11 +97,12 @@ def test_a_server_that_runs_elsewhere_is_waited_for_and_left_alone(
     assert unset_variables(plan("x")) == []
 
 
-def test_a_server_elsewhere_that_is_not_there_is_told(started: list[Running]) -> None:
+def test_a_server_elsewhere_that_is_not_there_is_told(started: list[Running], monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody listens at port 9 of loopback."""
+    monkeypatch.setattr("cortexdsl.jobs.serve.ELSEWHERE_WITHIN", 0.1)
     os.environ["A_SERVER"] = "http://127.0.0.1:9/v1"
     with pytest.raises(ModelError, match=r"nothing answers at http://127.0.0.1:9/v1/models after 0 s"):
-        start_servers([plan(command=None, seconds=0.1)])
+        start_servers([plan(command=None)])
 
 
 HARMFUL = ("BASH_ENV", "PYTHONPATH", "LD_PRELOAD", "OPENAI_BASE_URL", "HTTPS_PROXY", "PATH", "CORTEXDSL_WORKER")
