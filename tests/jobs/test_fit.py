@@ -15,7 +15,7 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.engine.methods import all_expressions
 from cortexdsl.engine.opening import opening_answers, opening_values
-from cortexdsl.expressions.evaluation import evaluate, parse
+from cortexdsl.expressions.evaluation import NAMED, evaluate, parse
 from cortexdsl.jobs.fit import fit_function, fit_table
 from cortexdsl.language.grammar.learned import feature_names
 from cortexdsl.metrics.scores import read_rows
@@ -37,7 +37,7 @@ models:
   strong: {model: builtin/solver, skill: 0.8, parameters: 7.0e9, tokens: 15e12}
 agents: [{name: ann, model: weak}, {name: bob, model: weak}, {name: cai, model: strong}]
 learned:
-  trust: {predicts: right, from: [model], method: debate, questions: {size: 40}}
+  trust: {predicts: right, from: [model], by: table, method: debate, questions: {size: 40}}
   hear:  {predicts: right, from: [confidence, support], method: debate, questions: {size: 40}}
   worth: {predicts: gain, from: [agreement], method: debate, questions: {size: 40}}
 methods:
@@ -217,7 +217,7 @@ def test_a_fit_that_was_edited_is_refused(
 
 
 def test_a_fit_of_another_spec_is_refused(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = write_spec(SPEC.replace("from: [model]", "from: [model, support]"), NAME)
+    spec = write_spec(SPEC.replace("by: table", "by: logistic"), NAME)
     place = ("--dataset", "arithmetic", "--cell", "weighted", "--shard", "r1-s01")
     assert main(["debate", spec, *place, "--out", "x.jsonl"]) == 1
     assert "it was fitted for another spec than this one" in capsys.readouterr().err
@@ -254,7 +254,7 @@ def test_debates_without_a_readable_answer_cannot_be_fitted_on(
     assert "learned.trust: no debate about its questions was finished with a readable" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", sorted({*feature_names()} - {"vars", "stated"}))
+@pytest.mark.parametrize("name", sorted({*feature_names()}.difference(NAMED)))
 def test_every_name_of_features_has_a_value_after_the_opening(plan: Plan, name: str) -> None:
     (record, *_) = records(plan, "(fit-trust)", "debate")
     assert np.isfinite(opening_values(plan.cell("debate").debate, record.debate, [name])[name]).all()
@@ -264,7 +264,7 @@ def test_every_name_of_features_has_a_value_after_the_opening(plan: Plan, name: 
 def test_each_replicate_uses_a_fit_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each fit has its own questions; a claim over fits takes them as a sample, and the plain one does not."""
     monkeypatch.chdir(tmp_path)
-    old = "trust: {predicts: right, from: [model], method: debate, questions: {size: 40}}"
+    old = "trust: {predicts: right, from: [model], by: table, method: debate, questions: {size: 40}}"
     text = SPEC.replace(old, old.replace("size: 40}", "size: 60}, fits: 3")).replace(
         "seed: 5", "seed: 5\nreplicates: 3"
     )

@@ -167,7 +167,7 @@ def test_every_metric_has_its_columns_and_every_alias_its_metric() -> None:
     both_readings = {f"{reading}_{what}" for reading in READINGS for what in ("score", "unparsed")}
     for metric in METRICS.values():
         assert metric.column in {*MEASURES, *asked_measures(METRICS), *OF_JOB, *both_readings}
-        assert metric.per is None or metric.per in MEASURES
+        assert metric.per is None or metric.per in {*MEASURES, *OF_JOB}
     assert set(ALIASES.values()) <= set(METRICS)
     assert metric_named("cons") is METRICS["consensus"]
 

@@ -154,7 +154,7 @@ def test_pools_are_built_once_and_chosen_from(results: Path) -> None:
 @pytest.mark.workflow
 @pytest.mark.timeout(1200)
 def test_words_that_were_missing_do_what_they_say(results: Path) -> None:
-    """Medians by the standard library; other pairs in other rounds; votes on turns; two agents that end a debate."""
+    """Medians by the standard library; votes on turns; two agents that end a debate."""
 
     def debates(cell: str) -> list[dict[str, Any]]:
         (folder,) = (results / "ten/debates").iterdir()
@@ -164,9 +164,6 @@ def test_words_that_were_missing_do_what_they_say(results: Path) -> None:
         last = [float(turn["answer"]) for turn in record["turns"][-4:] if turn["answer"] is not None]
         assert float(record["answer"]) == statistics.median(last)
         assert all(len(turn["heard"]) == 3 for turn in record["turns"][-4:] if len(last) == 4)
-    turns = [turn for record in debates("pairs") for turn in record["turns"]]
-    partners = {turn["heard"][0] % 4 for turn in turns if turn["step"] == "discuss" and turn["speaker"] == "one"}
-    assert len(partners) > 1
     picks = [turn["answer"] for record in debates("arguments") for turn in record["turns"] if turn["step"] == "rank"]
     assert any(str(pick).startswith("turn ") for pick in picks)
     for record in debates("hcp"):

@@ -37,7 +37,8 @@ class KeepForm(StrictEntry):
 
 def _keep_form(name: str, rule: KeepRule) -> Any:
     """Return the form of a rule that takes a number."""
-    words: dict[str, Any] = {name: (Count if rule.fewest else CountOrZero, Field(description=rule.number))}
+    kind: Any = float if rule.retained is None else Count if rule.fewest else CountOrZero
+    words: dict[str, Any] = {name: (kind, Field(description=rule.number))}
     form: Any = create_model(
         f"{name.title().replace('_', '')}Form",
         __base__=KeepForm,

@@ -48,7 +48,7 @@ def adjust(p: Sequence[float] | Floats, correction: str = "holm", absent: int = 
 
     References
     ----------
-    Holm 1979; Hommel 1988; Benjamini and Hochberg 1995; Benjamini and Yekutieli 2001.
+    Holm 1979; Benjamini and Hochberg 1995.
     """
     raw = np.asarray(p, dtype=np.float64)
     if correction == "none":

@@ -16,7 +16,7 @@ from cortexdsl.tasks.reading.number import ExpressionKind, Mark, NumberKind
 from cortexdsl.tasks.reading.pair import TIE, PairKind
 from cortexdsl.tasks.reading.quantity import QuantityKind
 from cortexdsl.tasks.reading.statements import answer_block
-from cortexdsl.tasks.reading.text import Unparsed, first_sentence, unwrapped, without_confidence
+from cortexdsl.tasks.reading.text import Unparsed, first_sentence, unwrapped, without_confidence, without_form_lines
 
 _ARTICLE = re.compile(r"^(?:the|an|a)\s+(?=\S)", re.IGNORECASE)
 _TRAILING = re.compile(r"(?<![.])[.。!?]+$")
@@ -109,16 +109,24 @@ class InstructionsKind(FreeKind):
     want: str = "your full reply, in the form that the request asks for"
 
     def exact(self, fragment: str) -> str | Unparsed:
-        """Take all that follows the last answer line's beginning."""
-        block = answer_block(without_confidence(separated(fragment)[0]))
-        return (
-            Unparsed("no answer line") if block is None else block.strip() or Unparsed("nothing after the answer line")
-        )
+        """Take all that follows the last answer line's beginning, unless it is a copy of the form."""
+        block = answer_block(_own(fragment))
+        return Unparsed("no answer line") if block is None else self._unless_form(block)
 
     def search(self, text: str) -> str | Unparsed:
-        """Take the same, or else the whole reply."""
-        found = self.exact(text)
-        return found if isinstance(found, str) else FreeKind.search(self, without_confidence(separated(text)[0]))
+        """Take the same, or the whole reply if it has no answer line."""
+        own = _own(text)
+        block = answer_block(own)
+        return self._unless_form(own if block is None else block)
+
+    def _unless_form(self, text: str) -> str | Unparsed:
+        is_filled = re.search(r"\w", without_form_lines(text, (self.want, MIXED_WANT)))
+        return text.strip() if is_filled else Unparsed("nothing but a copy of the form")
+
+
+def _own(text: str) -> str:
+    """Return a reply without its thoughts and its line of confidence."""
+    return without_confidence(separated(text)[0])
 
 
 MIXED_WANT = "the answer alone, in the form that the question asks for"
