@@ -373,3 +373,28 @@ def test_one_unreadable_gold_among_several_is_refused_with_its_row(tmp_path: Pat
 def test_the_decimal_mark_of_a_file_is_that_of_replies(tmp_path: Path, reply: str, answer: str) -> None:
     made = own(tmp_path, table([("1?", "2,5"), ("2?", "1.234,5")], between=";"))
     assert made.reader(made.questions[0]).read("answer", reply).value == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("oak; elm", ("oak; elm",)),
+        (["oak", "elm"], ("oak", "elm")),
+        ([["oak", "elm"], ["ash"]], ("oak; elm", "ash")),
+        (5, ("5",)),
+    ],
+)
+def test_spans_of_one_answer_are_an_inner_list(tmp_path: Path, answer: Any, gold: tuple[str, ...]) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps({"question": "Which trees?", "answer": answer}), encoding="utf-8")
+    task = load(Dataset("own", path=str(path), kind="spans"))
+    assert task.items[0].gold == gold
+    assert task.grade(task.questions[0].id, "; ".join(reversed(gold[0].split("; ")))) == 1.0
+
+
+@pytest.mark.parametrize("answer", [";", " ; ", [], [[]], {"spans": ["oak"]}])
+def test_what_has_no_spans_is_refused(tmp_path: Path, answer: Any) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps({"question": "Which trees?", "answer": answer}), encoding="utf-8")
+    with pytest.raises(DataError, match="row 1"):
+        load(Dataset("own", path=str(path), kind="spans"))

@@ -233,6 +233,7 @@ KINDS: Mapping[str, KindEntry] = {
         ),
         "one or several short texts",
         metric="drop_em",
+        gold="spans",
         is_judged=True,
     ),
     "free": KindEntry(lambda options, labels: FreeKind(), "free texts", metric="rouge", is_judged=True, is_whole=True),

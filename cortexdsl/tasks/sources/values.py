@@ -221,13 +221,17 @@ def _answers_or_none(value: Any, options: Options) -> list[str]:
 
 
 def _spans(value: Any, options: Options) -> list[str]:
-    """DROP: a number, spans or a date; several spans are one answer. Answers of several people are further golds."""
+    """DROP: a number, spans or a date; several spans are one answer. Answers of several people are further golds.
+
+    Your own files may have texts instead, or lists of texts: an inner list has the spans of one answer.
+    """
     if isinstance(value, dict) and isinstance(value.get("number"), list):  # the hub has a list for each part
         value = [dict(zip(value, parts, strict=True)) for parts in zip(*value.values(), strict=True)]
     if isinstance(value, list):
-        return [text for part in value for text in _spans(part, options)]
-    if not isinstance(value, dict):
-        return _plain(value, options)
+        of_each = ([BETWEEN.join(_plain(part, options))] if isinstance(part, list) else part for part in value)
+        return [text for part in of_each for text in _spans(part, options)]
+    if not isinstance(value, dict) or not value.keys() >= {"number", "spans", "date"}:
+        return [text for text in _plain(value, options) if text.strip(f"{BETWEEN}\n")]
     date = " ".join(filter(None, (value["date"].get(part) for part in ("day", "month", "year"))))
     texts = _plain(value["number"] or value["spans"] or date, options)
     return [BETWEEN.join(texts)] if any(map(str.strip, texts)) else []
