@@ -36,7 +36,7 @@ _PREFIXES = {
     **{"k": 3, "M": 6, "G": 9, "T": 12, "d": -1, "c": -2, "m": -3, "µ": -6, "μ": -6, "u": -6, "n": -9, "p": -12},
     **{"kilo": 3, "mega": 6, "giga": 9, "deci": -1, "centi": -2, "milli": -3, "micro": -6, "nano": -9, "pico": -12},
 }
-_POWER = r"(?:\^|\*\*)\{?([-−]?\d)\}?|(⁻?[¹²³⁴])|([-−]\d)(?![\d.])"
+_POWER = r"(?:\^|\*\*)\{?([-−]?\d)\}?|(⁻?[¹²³⁴])|([-−]?\d)(?!\.?\d)"
 _NAME = r"(?:°\s?[CF]\b|degrees? (?:[Cc]elsius|[Ff]ahrenheit|C\b|F\b)|[%$€°]|[^\W\d_¹²³⁴]+)"
 _TOKEN = re.compile(
     rf"\s{{0,2}}(?P<join>[/·*⋅×]|\bper\b|)\s{{0,2}}(?P<area>square |cubic |sq )?(?P<name>{_NAME})"
@@ -65,6 +65,8 @@ def _table() -> dict[str, Unit]:
 def _unit_named(name: str) -> Unit | None:
     name = re.sub(r"^degrees? |\s", lambda found: "°" if len(found[0]) > 1 else "", name)
     lower = name.lower()
+    if len(name) == 1:  # M is not m
+        return _table().get(name)
     spellings = (name, *((lower, lower.removesuffix("s")) if len(name) > 2 else ()), lower.replace("°", ""))
     return next((_table()[each] for each in spellings if each in _table()), None)
 
@@ -75,7 +77,7 @@ def read_unit(text: str) -> tuple[Unit, int]:
     while token := _TOKEN.match(text, at):
         unit = _unit_named(token["name"])
         if unit is None and at == 0 and not token["join"] and token["name"].lower() not in ("and", "or", "to", "in"):
-            word = token["name"].lower()
+            word = token["name"].lower() if len(token["name"]) > 1 else token["name"]
             if token["name"][1:] in ("B", "Bps") and word[0] in "kmgtp":  # bytes; Mb are bits
                 word = f"{word[0]}{token['name'][1:]}"
             unit = Fraction(1), ((word.removesuffix("s") if len(word) > 3 else word, 1),)

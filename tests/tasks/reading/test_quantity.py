@@ -15,6 +15,19 @@ from cortexdsl.tasks.task import Task
 KIND = QuantityKind()
 
 
+@pytest.mark.parametrize("pair", [("5 M", "5 m"), ("5 S", "5 s"), ("5 H", "5 h"), ("5 M", "5 mol")])
+def test_one_letter_in_another_case_is_another_unit(pair: tuple[str, str]) -> None:
+    assert KIND.canonical(pair[0]) not in (None, KIND.canonical(pair[1]))
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("3 cm3", "3 mL"), ("3 m2.", "3 m^2"), ("3 m s-1.", "3 m/s"), ("2.5 Km", "2500 m"), ("5 kg m2", "5 kg m^2")],
+)
+def test_powers_and_prefixes_as_they_are_typed(pair: tuple[str, str]) -> None:
+    assert KIND.canonical(pair[0]) == KIND.canonical(pair[1]) is not None
+
+
 def test_bytes_are_not_bits() -> None:
     assert KIND.canonical("5 MB") == KIND.canonical("5 mB") != KIND.canonical("5 Mb") == KIND.canonical("5 mb")
     assert KIND.canonical("5 kB") == KIND.canonical("5 KB")
