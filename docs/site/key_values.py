@@ -125,6 +125,15 @@ VALUES: Mapping[str, Values] = {
             "`sft`": "imitation of good replies, without pairs.",
         },
     ),
+    "by": Values(
+        "learned.md#kinds",
+        {
+            "`logistic`": "a logistic regression with a ridge penalty.",
+            "`table`": "a mean for each combination of values, shrunk to the overall mean.",
+            "`isotonic`": "an increasing step function of one feature.",
+            "`tree`": "a decision tree with at most four leaves.",
+        },
+    ),
     "topology": Values("language/protocol.md#hears", {"`everyone`": "the edges between all debaters."}),
     "prompt": Values(
         "language/protocol.md#prompt",

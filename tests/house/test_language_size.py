@@ -6,7 +6,7 @@ from benchmarks.house.language_size import fixed_values, places, places_of_proto
 
 NOT_YET_USED: set[str] = set()
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
-MOST = {"places": 229, "places of a protocol": 62, "keys": 183, "fixed values": 65}
+MOST = {"places": 230, "places of a protocol": 62, "keys": 184, "fixed values": 69}
 """A new word makes the language harder to learn, so it replaces another one, or is worth a larger number here."""
 
 

@@ -99,6 +99,7 @@ def test_functions_on_the_same_questions_share_their_debates_and_cost() -> None:
     [
         (("size: 12", "size: 13"), {"sparse"}),
         (("[confidence, support]", "[confidence]"), {"sparse"}),
+        (("method: debate", "method: debate, by: tree"), {"sparse"}),
         (("method: debate", "method: vote"), {"sparse"}),
         (("keep: {top: 1}", "keep: {top: 2}"), {"sparse"}),
     ],
@@ -112,8 +113,8 @@ def test_the_declaration_names_fits_and_their_questions() -> None:
     before, after = declaration_of(plan_of()), declaration_of(plan_of(SPEC.replace("size: 12", "size: 13")))
     assert before["learned"]["trust"]["questions"] == 12
     assert changes(before, after) == ["fit changed: trust"]
-    by_table = declaration_of(plan_of(SPEC.replace("[confidence, support]", "[model]")))
-    assert changes(before, by_table) == ["cell changed: sparse", "fit changed: trust"]
+    by_tree = declaration_of(plan_of(SPEC.replace("method: debate", "method: debate, by: tree")))
+    assert changes(before, by_tree) == ["cell changed: sparse", "fit changed: trust"]
 
 
 # ---------------------------------------------------------------- overlap
@@ -309,6 +310,7 @@ def test_questions_outside_of_the_spec_need_a_permission(tmp_path_factory: pytes
         (with_fit(FIT.replace("support", "vars(skill)")), "ann of debate has no such number", "write vars:"),
         (with_fit(FIT.replace("right", "gain")), "has a value for each agent", "mean(...)"),
         (with_fit(FIT.replace("right", "gain").replace("confidence, support", "model")), "model differs", "agreement"),
+        (with_fit(FIT.replace("method", "by: isotonic, method")), "isotonic is a function of one", "name one feature"),
         (with_fit(FIT.replace("{size: 12}", "{seed: 4}")), "does not say which questions", "write size: 200"),
         (SPEC.replace("weight: learned(trust)", "weight: learned"), "learned says which number", "names:"),
         (SPEC.replace("learned(trust)", "1 / (learned(trust) - learned(trust))"), "is not a number", ""),

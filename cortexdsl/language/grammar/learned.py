@@ -14,7 +14,7 @@ from cortexdsl.language.grammar.expressions import expression
 from cortexdsl.language.grammar.questions import DatasetText
 
 Predicted: TypeAlias = Literal["right", "gain", "helps"]
-FitKind: TypeAlias = Literal["logistic", "table"]
+FitKind: TypeAlias = Literal["logistic", "table", "isotonic", "tree"]
 
 SHAPE_OF: Mapping[Predicted, str] = {"right": "confidence", "gain": "n_agents", "helps": "differs"}
 """For what is predicted, a name of expressions whose value has the same shape: of an agent, a debate, or an edge."""
@@ -73,6 +73,7 @@ class LearnedText(StrictEntry):
         **dict.fromkeys(("of", "target"), "predicts: right is of an agent, gain of a debate, and helps of an edge"),
         **dict.fromkeys(("features", "names"), "write from: [NAMES]"),
         **dict.fromkeys(("folds", "crossfit"), "write fits: 4 and replicates: 4, for claims over fits"),
+        **dict.fromkeys(("kind", "model"), "write by: logistic, table, isotonic or tree"),
         "protocol": "write method: NAME, a method of this spec",
         "after": "features are those after the opening: remove it",
     }
@@ -82,8 +83,9 @@ class LearnedText(StrictEntry):
     the score of the decision over the opening. helps: the probability that a listener's next answer is right, for each
     speaker that it hears."""
     from_: tuple[Text, ...] = Field(alias="from", min_length=1, max_length=20)
-    """The features: expressions, computed after the opening. For right and helps, also agent and model. The function is
-    a logistic regression; of agent and model alone, a table of means."""
+    """The features: expressions, computed after the opening. For right and helps, also agent and model."""
+    by: FitKind = "logistic"
+    """The kind of function."""
     method: Text
     """The method of this spec whose debates are used to fit."""
     questions: Annotated[DatasetText, AfterValidator(_to_fit_on)]
@@ -98,9 +100,6 @@ class LearnedText(StrictEntry):
             _checked_feature(feature, self.predicts)
         if len(set(self.from_)) < len(self.from_):
             raise invalid("a feature is listed twice", "list each once")
+        if self.by == "isotonic" and (len(self.from_) > 1 or self.from_[0] in CATEGORIES):
+            raise invalid("isotonic is a function of one number", "name one feature, such as from: [confidence]")
         return self
-
-    @property
-    def by(self) -> FitKind:
-        """The kind of function, which the features decide."""
-        return "table" if {*self.from_} <= {*CATEGORIES} else "logistic"

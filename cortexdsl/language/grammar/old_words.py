@@ -104,7 +104,6 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "ready": "nothing: /models says whether the server is ready",
         "url": "command: with {port}, or export {} in the environment variable of env",
     },
-    "LearnedText": {"by": "nothing: agent and model alone make a table, other features a logistic regression"},
     "BatchSettingsText": {"requests": "nothing: a batch has as many calls as the provider takes"},
     "OptimiserText": {"alpha": "nothing: the adapter is scaled by 1", "seed": "nothing: the seed is the spec's"},
     "RateText": {"per": "nothing: each model has its own rate"},
