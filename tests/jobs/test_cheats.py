@@ -123,7 +123,7 @@ def test_families_and_metrics_are_invented_after_the_results(place: Path, capsys
     """They are marked in the list of significant differences, in the tables and in comparisons.csv; others are not."""
     run_edited(
         ("    main: {compare: [high], to: low}", "    main: {compare: [high], to: low}\n"
-         "    late: {compare: [high], to: low, correction: none}\n  metrics: [accuracy, total_tokens]"),
+         "    late: {compare: [high], to: low}\n  metrics: [accuracy, total_tokens]"),
     )  # fmt: skip
     rows = pd.read_csv(RESULTS / "comparisons.csv")
     marked = dict(zip(zip(rows["family"], rows["metric"], strict=True), rows["exploratory"], strict=True))
