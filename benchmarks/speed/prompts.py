@@ -22,7 +22,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from cortexdsl.core import Call, Message, Reading, Reads, Reply
+from cortexdsl.core import Call, Message, Reading, Reply
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import CortexError
 from cortexdsl.plan.compiler import compile_spec
@@ -74,7 +74,7 @@ class Timed(Rehearsal):
         reply = await super().ask(call)
         return Reply(reply.key, f"{reply.text}\n\n{TEXT}", "stop", 0, 0)
 
-    def read(self, reads: Reads, text: str) -> Reading:
+    def read(self, reads: str, text: str) -> Reading:
         """Read a reply without that text."""
         return super().read(reads, text.partition("\n\n")[0])
 

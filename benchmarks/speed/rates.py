@@ -30,7 +30,7 @@ JOBS, WORKERS = 4, 24
 REQUESTS, TOKENS = 600, 120_000
 """A minute: of model r, and of model t."""
 WINDOW = 60.0
-RATES = {"r": Rate((RateLimit(REQUESTS, WINDOW),), (), "model"), "t": Rate((), (RateLimit(TOKENS, WINDOW),), "model")}
+RATES = {"r": Rate((RateLimit(REQUESTS, WINDOW),), ()), "t": Rate((), (RateLimit(TOKENS, WINDOW),))}
 
 
 class Server:
