@@ -52,6 +52,15 @@ def scheduled_steps(schedule: Sequence[SchedulePart]) -> Iterator[str]:
     return (part for part in schedule_parts(schedule) if isinstance(part, str))
 
 
+def spoken_steps(schedule: Sequence[SchedulePart]) -> Iterator[str]:
+    """Yield the steps of a schedule in order, loops once, and without loops that run 0 times."""
+    for part in schedule:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Repeat) and part.times:
+            yield from spoken_steps(part.body)
+
+
 def scheduled_choices(schedule: Sequence[SchedulePart]) -> Iterator[Choose]:
     """Yield the choices of a schedule in order, loops once."""
     return (part for part in schedule_parts(schedule) if isinstance(part, Choose))

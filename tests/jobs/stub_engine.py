@@ -14,6 +14,17 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+TWO_METHODS = """\
+seed: 5
+dataset: {name: arithmetic, size: 4}
+models: {small: {model: openai/small, engine: stub}}
+agents: [{name: a, model: small}, {name: b, model: small}]
+methods:
+  vote: {protocol: voting}
+  full: {protocol: multi-llm, rounds: 1}
+"""
+"""A spec whose model is asked by this engine; a test adds its command."""
+
 
 def completion(body: dict[str, Any]) -> dict[str, Any]:
     """Return a chat completion that depends on the request alone."""

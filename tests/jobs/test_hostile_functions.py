@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.records import debate_to_json, read_debates, record_from_json
+from tests.jobs.chat_server import answering
 from tests.jobs.experiment import run_jobs
 
 SPEC = """\
@@ -59,43 +58,31 @@ CALLS: list[tuple[Any, Any]] = [  # name, arguments
 HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\ud800-\udfff]")
 
 
+def call_functions(body: dict[str, Any]) -> dict[str, Any]:
+    """Reply with these calls, and answer after their results; what is sent back of them must be whole."""
+    for message in body["messages"]:
+        for sent in message.get("tool_calls", ()):
+            assert isinstance(json.loads(sent["function"]["arguments"]), dict)
+            assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent["function"]["name"])
+    message = {"role": "assistant", "content": "Answer: 42\nConfidence: 0.9"}
+    if not any(each["role"] == "tool" for each in body["messages"]):
+        calls = [{"id": f"c{k}", "type": "function", "function": {"name": name, "arguments": arguments}}
+                 for k, (name, arguments) in enumerate(CALLS)]  # fmt: skip
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    return {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the results of an experiment whose model makes these calls, and answers after their results."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            for message in body["messages"]:
-                for sent in message.get("tool_calls", ()):
-                    assert isinstance(json.loads(sent["function"]["arguments"]), dict)
-                    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent["function"]["name"])
-            message: dict[str, Any] = {"role": "assistant", "content": "Answer: 42\nConfidence: 0.9"}
-            if not any(each["role"] == "tool" for each in body["messages"]):
-                calls = [{"id": f"c{k}", "type": "function", "function": {"name": name, "arguments": arguments}}
-                         for k, (name, arguments) in enumerate(CALLS)]  # fmt: skip
-                message = {"role": "assistant", "content": None, "tool_calls": calls}
-            choice = {"index": 0, "finish_reason": "stop", "message": message}
-            content = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 2}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    monkeypatch.setenv("BASE", f"http://127.0.0.1:{http.server_address[1]}/v1")
+    """A folder with the results of an experiment whose model makes these calls."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs" / "x.yaml").write_text(SPEC)
-    run_jobs("specs/x.yaml")
-    yield tmp_path
-    http.shutdown()
-    http.server_close()
+    with answering(call_functions) as address:
+        monkeypatch.setenv("BASE", address)
+        run_jobs("specs/x.yaml")
+        yield tmp_path
 
 
 def test_every_output_stays_whole(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.digests import templates_of
 from cortexdsl.records import debate_to_json, read_debates, record_from_json
 from cortexdsl.tasks.programs import sandbox
+from tests.jobs.chat_server import answering
 
 SPEC = """\
 seed: 4
@@ -97,28 +97,10 @@ class Server:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     found = Server()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            content = json.dumps(found.reply(body)).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    monkeypatch.setenv("BASE", f"http://127.0.0.1:{http.server_address[1]}/v1")
-    yield found
-    found.answers.set()
-    http.shutdown()
-    http.server_close()
+    with answering(found.reply) as address:
+        monkeypatch.setenv("BASE", address)
+        yield found
+        found.answers.set()
 
 
 @pytest.fixture

@@ -11,15 +11,7 @@ from cortexdsl.plan.forecast.rounds import MORE
 from tests.jobs import stub_engine
 from tests.workflow.bench import Bench
 
-SPEC = """\
-seed: 5
-dataset: {name: arithmetic, size: 2}
-models: {small: {model: openai/small, engine: stub}}
-agents: [{name: a, model: small}, {name: b, model: small}]
-methods:
-  vote: {protocol: voting}
-  full: {protocol: multi-llm, rounds: 1}
-"""
+SPEC = stub_engine.TWO_METHODS.replace("size: 4", "size: 2")
 
 
 def test_a_failed_round_is_repeated_and_nothing_is_asked_twice(fresh: Bench) -> None:

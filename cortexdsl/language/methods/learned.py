@@ -8,13 +8,14 @@ from pydantic_core import PydanticCustomError
 
 from cortexdsl.claims.meaning import FEWEST
 from cortexdsl.claims.values import Comparison, parts_of
-from cortexdsl.core import Method, Nobody, Repeat, SchedulePart
+from cortexdsl.core import Method, Nobody
 from cortexdsl.engine.methods import (
     all_expressions,
     debating_agents,
     learned_of,
     opens_round,
     pool_sources,
+    spoken_steps,
     stages_of,
 )
 from cortexdsl.errors import Problem, nearest
@@ -72,7 +73,7 @@ def _fitted_on(
     if cell in matched:
         what = f"{called}: {cell} is matched to a budget, which depends on the debates of another cell"
         yield spec.problem(route, what, "name a method without budget:")
-    spoken = [method.steps[step] for step in _spoken(method.schedule)]
+    spoken = [method.steps[step] for step in spoken_steps(method.schedule)]
     if entry.predicts == "helps" and not any(
         opens_round(method, s) and not isinstance(s.hears, Nobody) for s in spoken
     ):
@@ -84,15 +85,6 @@ def _fitted_on(
         what = f"learned.{name}: {entry.fits} fits, one for each replicate, and replicates is {spec.text.replicates}"
         yield spec.problem(("learned", name, "fits"), what, f"write replicates: {entry.fits}")
     yield from _lacking_numbers(spec, name, entry, method, cell)
-
-
-def _spoken(schedule: Sequence[SchedulePart]) -> Iterator[str]:
-    """Yield the steps of a schedule, without those that are repeated 0 times."""
-    for part in schedule:
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, Repeat) and part.times:
-            yield from _spoken(part.body)
 
 
 def _too_few_fits(spec: Spec, debates: Mapping[str, Method], points: Points) -> Iterator[Problem]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.core import Cell, Model, Nobody, Repeat, SchedulePart, Self
-from cortexdsl.engine.methods import scheduled_steps
+from cortexdsl.core import Cell, Model, Nobody, Self
+from cortexdsl.engine.methods import scheduled_steps, spoken_steps
 from cortexdsl.errors import Problem
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.transports.caching import caches_on_request
@@ -53,7 +53,7 @@ def steps_that_show_nothing(plan: Plan) -> list[Problem]:
 
 
 def _of_steps(cell: Cell, plan: Plan) -> Iterator[tuple[str, str]]:
-    method, spoken = cell.debate, [*_spoken(cell.debate.schedule)]
+    method, spoken = cell.debate, [*spoken_steps(cell.debate.schedule)]
     has_zero = not cell.axes and any(type(value) is int and value == 0 for value in cell.settings.values())
     for name in dict.fromkeys(scheduled_steps(method.schedule)):
         if name not in spoken and has_zero:
@@ -78,15 +78,6 @@ def _of_steps(cell: Cell, plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _has_passage(plan: Plan) -> bool:
     return any(question.context for task in plan.tasks.values() for question in task.questions)
-
-
-def _spoken(schedule: Sequence[SchedulePart]) -> Iterator[str]:
-    """Yield the steps of a schedule whose loops run at least once."""
-    for part in schedule:
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, Repeat) and part.times:
-            yield from _spoken(part.body)
 
 
 def cells_dropped_at_once(plan: Plan) -> tuple[str, ...]:

@@ -16,15 +16,6 @@ from tests.workflow.bench import OWN_STUB, REMOTE, REMOTE_SCORES, REPOSITORY, Be
 from tests.workflow.slurm import cluster, why_not
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(900)]
-FILES = """\
-seed: 5
-dataset: {name: arithmetic, size: 4}
-models: {small: {model: openai/small, engine: stub}}
-agents: [{name: a, model: small}, {name: b, model: small}]
-methods:
-  vote: {protocol: voting}
-  full: {protocol: multi-llm, rounds: 1}
-"""
 HERE = (
     "--profile", str(REPOSITORY / "profiles" / "slurm"), "--default-resources", "slurm_account=none",
     "slurm_partition=main", "runtime=10", "mem_mb=100",
@@ -85,7 +76,7 @@ def test_rounds_of_files_on_slurm_need_no_server(
         pytest.skip("22 jobs wait for Slurm, five minutes: --thorough")
     command = f"{sys.executable} {stub_engine.__file__} {tmp_path / 'orders'} -i {{requests}} -o {{replies}}"
     (tmp_path / "orders").touch()
-    fresh.write("specs/small.yaml", f"{FILES}engines:\n  stub: {{command: {json.dumps(command)}}}\n")
+    fresh.write("specs/small.yaml", f"{stub_engine.TWO_METHODS}engines:\n  stub: {{command: {json.dumps(command)}}}\n")
     fresh.permit("specs/small.yaml")
     storage = (
         "--default-storage-provider", "fs", "--default-storage-prefix", str(tmp_path / "bucket"),

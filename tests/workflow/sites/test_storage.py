@@ -24,16 +24,7 @@ NEEDED = ("snakemake_storage_plugin_s3", "snakemake_storage_plugin_fs", "moto")
 if absent := [name for name in NEEDED if find_spec(name) is None]:
     pytest.skip(f"not installed: {', '.join(absent)} (make dev)", allow_module_level=True)
 
-SPEC = """\
-seed: 5
-dataset: {name: arithmetic, size: 4}
-models: {small: {model: openai/small, engine: stub}}
-agents: [{name: a, model: small}, {name: b, model: small}]
-methods:
-  vote: {protocol: voting}
-  full: {protocol: multi-llm, rounds: 1}
-hypotheses: [accuracy(full) > accuracy(vote)]
-"""
+SPEC = stub_engine.TWO_METHODS + "hypotheses: [accuracy(full) > accuracy(vote)]\n"
 
 
 @pytest.fixture
