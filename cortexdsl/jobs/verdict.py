@@ -21,12 +21,13 @@ from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Comparison, one_line
+from cortexdsl.core import by_key
 from cortexdsl.jobs.look import anytime_verdicts
 from cortexdsl.jobs.score import join
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, binding_changes
-from cortexdsl.plan.persistence.fits import Fit, noise_in_words, read_fit
+from cortexdsl.plan.persistence.fits import noise_in_words, read_fit
 from cortexdsl.plan.persistence.journal import Journal, read_journal
 from cortexdsl.plan.persistence.recording import record_damage, record_files, record_verdicts, seal_manifest
 from cortexdsl.plan.persistence.verification import check_files
@@ -185,12 +186,8 @@ def with_fit_notes(verdicts: pd.DataFrame, plan: PlanRecord) -> pd.DataFrame:
     """Add to the note of each claim which fits its cells use, and which of these predict no better than chance."""
     if not plan.learned:
         return verdicts
-    made: dict[str, list[Fit]] = {}
-    users: dict[str, tuple[str, ...]] = {}
-    for each in plan.learned:
-        base = each.name.partition("-")[0]  # several fits of a function: trust-1, trust-2
-        made.setdefault(base, []).append(read_fit(Path(plan.layout.fit(each.name)), each.digest))
-        users[base] = each.used_by
+    made = by_key((each.base, read_fit(Path(plan.layout.fit(each.name)), each.digest)) for each in plan.learned)
+    users = {each.base: each.used_by for each in plan.learned}
     notes = []
     for text, note in zip(verdicts["claim"], verdicts["note"], strict=True):
         claim = parse_claim(text)

@@ -229,9 +229,7 @@ def cell_digest(
 
 def fit_digests(learned: Sequence[Learned]) -> dict[str, str]:
     """Return the digest of each function that expressions name: that of its fit, or of all its fits."""
-    by_base: dict[str, list[str]] = {}
-    for each in learned:
-        by_base.setdefault(each.base, []).append(each.digest)
+    by_base = core.by_key((each.base, each.digest) for each in learned)
     return {base: own[0] if len(own) == 1 else digest("fits", own) for base, own in by_base.items()}
 
 

@@ -127,6 +127,11 @@ class LearnedRecord:
     digest: str = ""
     shards: tuple[Shard, ...] = ()
 
+    @property
+    def base(self) -> str:
+        """The function that expressions name: of several fits, trust-1 and trust-2, it is trust."""
+        return self.name.partition("-")[0]
+
 
 class PlannedCells:
     """What follows from the cells, shards and stopping of a plan, whether it was compiled or read from its file."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import bound_of
-from cortexdsl.core import Ablation, Cell, Dataset, Message, Method, Question, Render, Sparse
+from cortexdsl.core import Ablation, Cell, Dataset, Message, Method, Question, Render, Sparse, by_key
 from cortexdsl.engine.methods import in_each_wording, pool_sources, with_pool, with_samples
 from cortexdsl.engine.trajectories import trajectory
 from cortexdsl.errors import DebateError, Problem, SpecError
@@ -144,9 +144,7 @@ def _rehearse_trainings(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
 
 def _rehearse_fits(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
     """Yield the cost of the debates that functions are fitted on, by their names: some share their debates."""
-    debates: dict[tuple[str, str], list[str]] = {}
-    for fitted in plan.learned:
-        debates.setdefault((fitted.label, fitted.cell), []).append(fitted.name)
+    debates = by_key(((fitted.label, fitted.cell), fitted.name) for fitted in plan.learned)
     seen: dict[str, CallLengths] = {}
     lengths = OwnLengths()
     for (label, cell), names in debates.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cortexdsl.core import Cell, Model, RateLimit
+from cortexdsl.core import Cell, RateLimit, by_key
 from cortexdsl.engine.methods import with_samples
 from cortexdsl.metrics.budgets import chain_of_stages
 from cortexdsl.models.endpoints.rates import KINDS, least_seconds
@@ -46,9 +46,7 @@ def least_times(plan: Plan) -> list[LeastTime]:
     if not rated:
         return []
     loads = rehearsed_loads(plan)
-    sharing: dict[tuple[str | None, ...], list[Model]] = {}
-    for model in rated:
-        sharing.setdefault((model.api_base, model.api_key_env, model.model), []).append(model)
+    sharing = by_key(((model.api_base, model.api_key_env, model.model), model) for model in rated)
     times = []
     for models in sharing.values():
         names = tuple(dict.fromkeys(model.name for model in models))
