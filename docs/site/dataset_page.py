@@ -14,16 +14,16 @@ def dataset_page() -> str:
         (f"`{name}`", one.title, kinds_of(one), metrics_of(one), one.source, one.licence)
         for name, one in registry().items()
     )
-    places = ((f"`{name}`", ", ".join(_places(one)) or "generated", _files(one)) for name, one in registry().items())
+    places = ((f"`{name}`", ", ".join(_places(one)) or "generated") for name, one in registry().items())
     parts = [
         "# Known datasets",
         "These datasets can be used by name: `dataset: {name: gsm8k, size: 100}`. [Datasets](../datasets.md) says how "
         "questions are selected, and [answers and grades](../grading.md) explains kinds and metrics.",
         table(("name", "questions", "kind of answer", "metric", "source", "licence"), rows),
         "## Where they come from",
-        "Without `path`, a dataset is loaded from the first of these places that can be reached, at the commit after "
-        "`@`. `path` names a file, or a folder with one of the files of the split.",
-        table(("name", "on the Hugging Face hub", "official files"), places),
+        "A dataset is loaded from the first of these places that can be reached, at the commit after `@`. If you have "
+        "the authors' own files, `file` names one of them, or their folder; `cortexdsl data show NAME` lists them.",
+        table(("name", "on the Hugging Face hub"), places),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -34,7 +34,3 @@ def _places(one: DatasetEntry) -> list[str]:
         + (f" @ `{place['revision'][:10]}`" if "revision" in place else " (no commit)")
         for place in one.hub
     ]
-
-
-def _files(one: DatasetEntry) -> str:
-    return "; ".join(f"{split}: {', '.join(f'`{name}`' for name in names)}" for split, names in one.files.items())

@@ -30,7 +30,7 @@ SET = {
     "PYTHONSAFEPATH": "Python imports nothing from the current folder.",
     "TOKENIZERS_PARALLELISM": "Training forks without warnings of the tokenizer.",
 }
-"""Variables that the program sets for itself and its jobs. Setting them has no use."""
+"""Variables that the program sets for itself and its jobs. The page leaves them out, since setting them has no use."""
 
 
 def environment_page() -> str:
@@ -44,18 +44,24 @@ def environment_page() -> str:
         "## Set by you",
         _table("variable", "meaning", READ),
         "## Keys of providers",
-        "If a provider has several variables, the first one that is set is used. [Providers](../providers.md) says "
-        "what else each provider needs.",
+        "The variable of a provider is its name in capitals with `_API_KEY`, such as `OPENAI_API_KEY`, except for "
+        "these. If there are several, the first one that is set is used. [Providers](../providers.md) says what else "
+        "each needs.",
         _table(
             "provider",
             "variables",
-            {name: ", ".join(f"`{key}`" for key in KEYS[name]) for name in sorted(KEYS)},
+            {
+                name: ", ".join(f"`{key}`" for key in keys)
+                for name, keys in sorted(KEYS.items())
+                if keys != _usual(name)
+            },
         ),
-        "## Set by the program",
-        "The program sets these variables for itself and its jobs. You need not set them.",
-        _table("variable", "meaning", SET),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _usual(provider: str) -> tuple[str, ...]:
+    return (f"{provider.upper()}_API_KEY",)
 
 
 def _table(first: str, second: str, rows: dict[str, str]) -> str:

@@ -43,22 +43,12 @@ def errors_page() -> str:
         "where the error is (`file:line:column`), what is wrong, and what to do.",
         "## Exit status",
         "| status | meaning |\n|---|---|\n| 0 | success |\n| 1 | the experiment failed, or is not finished |\n"
-        "| 2 | the input is wrong: a spec, a file, an argument, a missing variable |",
+        "| 2 | the input is wrong: a spec, a file, an argument, a missing variable |\n"
+        "| 3 | [`gate`](../howto/gate-a-pull-request.md): a claim is undecided |",
         "## Failed calls",
-        "A call is tried again if the same request may succeed later. [The table of failures](../failures.md) says how "
-        "often. After the last attempt, one of two things happens:",
-        "- *Recorded as data*: the failure is written into the debate, and the agent gives no answer in this turn.\n"
-        "- *The job ends*: nothing is recorded. Finished calls are kept, and `cortexdsl run NAME` continues there.",
-        "| a message begins with | tried again | after the last attempt | what to do |\n|---|---|---|---|\n"
-        + "\n".join(
-            f"| {kind.value} (`{kind.slug}`){NOTES.get(kind, '')} | {'yes' if kind.is_retried else 'no'} "
-            f"| {'recorded as data' if kind.is_data else 'the job ends'} "
-            f"| {kind.remedy} |"
-            for kind in FailureKind
-        ),
-        "`cortexdsl run NAME --errors-again` sends the calls again that were recorded as data.",
-        "A job also ends if more than 5 % of its calls fail. "
-        "[Too many failures](../failures.md#too-many-failures) says how to change this share.",
+        "[When a call fails](../failures.md) says how often each is tried, and what happens after the last attempt.",
+        "| a message begins with | what to do |\n|---|---|\n"
+        + "\n".join(f"| {kind.value} (`{kind.slug}`){NOTES.get(kind, '')} | {kind.remedy} |" for kind in FailureKind),
         "## Classes in Python",
         "| class | exit status | meaning | what to do |\n|---|---|---|---|\n"
         + "\n".join(

@@ -10,7 +10,6 @@ from markdown_tables import table
 
 from cortexdsl.core import debates as core
 from cortexdsl.metrics import rows
-from cortexdsl.plan.persistence.file_entries import FileEntry
 from cortexdsl.plan.persistence.journal import LedgerEntry
 from cortexdsl.records import debates as records
 from cortexdsl.stats.tables import rows as tests
@@ -158,10 +157,6 @@ def _of_files() -> Iterator[str]:
         "event",
     )
     yield _section(
-        "A line of manifest.jsonl",
-        {"path": "relative to the folder of the experiment", **meanings(FileEntry, FILES), **SEALS, **CHECKSUM},
-    )
-    yield _section(
         "An entry of ledger.jsonl", {**meanings(LedgerEntry, FILES), "before": "the seal of the previous entry"}
     )
     yield _section(
@@ -181,13 +176,6 @@ def _of_files() -> Iterator[str]:
     listed = ((f"`{name}`", what, f"`{', '.join(columns_of(kind))}`") for name, (what, kind) in TABLES.items())
     yield table(("file", "rows", "columns"), listed)
     yield _section("Columns that need a word", COLUMNS, head="column")
-
-
-SEALS = {
-    "seal": "on its own line: SHA-256 of `path NUL size NUL sha256 LF` of all sealed entries before it, sorted by path",
-    "ledger": "on its own line: the seal of the last entry of the ledger. If the ledger lacks this entry, entries were "
-    "removed from its end",
-}
 
 
 def file_pages() -> Mapping[str, str]:

@@ -200,13 +200,6 @@ WAVES: Mapping[str, str] = {
 """Events of a log of waves."""
 
 FILES: Mapping[str, Mapping[str, str]] = {
-    "FileEntry": {
-        "size": "size of the file; null if its job no longer writes it",
-        "sha256": "digest of the file; null like the size",
-        "modified": "time of its last change in nanoseconds. A file with this size and time is not read again when a "
-        "run starts",
-        "program": "[version of the program](../records.md#versions-of-the-program) that wrote it. Not sealed",
-    },
     "LedgerEntry": {
         "kind": "`declared`: claims were declared or changed. `verdicts`: claims were tested. `manifest`: a job added "
         "a seal to the manifest. `opened`: a job found calls and no ledger. `control`: a pause, its end, or a changed "
