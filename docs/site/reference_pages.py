@@ -374,7 +374,6 @@ def key_pages(root: Path) -> Mapping[str, str]:
     examples = key_examples(root)
     return {
         "keys": keys_index(),
-        "keys/names": key_names(),
         **{f"keys/{page}": key_page(page, examples) for page in KEY_PAGES},
     }
 
@@ -431,8 +430,8 @@ def keys_index() -> str:
     parts = [
         "# Every key",
         "These pages list every key of specs and protocols, with its values, its default and an example. "
-        "[The language](../language.md) explains how the keys work together. If you have a key, look it up in [keys "
-        "by name](keys/names.md). The [names in expressions](keys/expressions.md) have a page of their own.",
+        "[The language](../language.md) explains how the keys work together, and the search of this site finds a key. "
+        "The [names in expressions](keys/expressions.md) have a page of their own.",
         "## How to read the tables",
         "- A spec needs `models`, `agents`, `methods`, and either `dataset` or `datasets`. A file that the spec "
         "extends may contain them.\n"
@@ -445,22 +444,6 @@ def keys_index() -> str:
         "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
         "## All pages",
         table(("keys of", "sections"), rows),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def key_names() -> str:
-    """Every key in the order of the alphabet, with links to the forms that have it."""
-    forms: dict[str, list[str]] = {}
-    for form, schema in key_forms().items():
-        for key in schema["properties"]:
-            forms.setdefault(key, []).append(f"[{title_of(form)}]({page_of(form)}.md#{anchor_of(form)})")
-    rows = ((f"`{key}`", ", ".join(forms[key])) for key in sorted(forms, key=str.lower))
-    parts = [
-        "# Keys by name",
-        "Look up a key here. The link leads to the table that describes it. The names of models, methods and other "
-        "entries are your own, so they are not listed.",
-        table(("key", "described in"), rows),
     ]
     return "\n\n".join(parts) + "\n"
 
