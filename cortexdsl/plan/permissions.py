@@ -183,9 +183,10 @@ def _is_named_alike(key: str, address: str | None) -> bool:
 
 
 def _provider_keys(model: Model) -> tuple[str, ...]:
-    """Return the variables that hold the key of a model's provider; `direct/` speaks the protocol of OpenAI."""
-    name = model.model
-    return key_variables(Model(model.name, f"openai/{name.partition('/')[2]}" if name.startswith("direct/") else name))
+    """Return the variables that hold the key of a model's provider; of `direct/`, by the protocol that is spoken."""
+    name, direct = model.model, model.model.removeprefix("direct/")
+    provider = "" if direct == name or direct.startswith("anthropic/") else "openai/"
+    return key_variables(Model(model.name, f"{provider}{direct}"))
 
 
 def _is_local(address: str) -> bool:

@@ -19,7 +19,7 @@ _FAMILY = "claude"
 
 def caches_on_request(model: Model) -> bool:
     """Say whether the provider of a model caches what a request marks, and nothing else."""
-    platform, _, name = model.model.partition("/")
+    platform, _, name = model.model.removeprefix("direct/").partition("/")
     return platform in _PLATFORMS and _FAMILY in name.lower()
 
 

@@ -132,18 +132,19 @@ def _function_calls(written: Any) -> tuple[FunctionCall, ...]:
 
 
 def _content(content: Any) -> tuple[Any, str]:
-    """Return the text of a content and the reasoning in it; Mistral sends a list of parts of both kinds."""
+    """Return the text of a content (None if it has none) and its reasoning; Mistral and Anthropic send lists of parts.
+
+    A part of reasoning holds texts again (Mistral), or is the text (Anthropic).
+    """
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return content, ""
     texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
     thoughts = [
-        inner["text"]
+        inner["text"] if isinstance(inner, dict) and isinstance(inner.get("text"), str) else inner
         for part in content
-        if isinstance(part.get("thinking"), list)
-        for inner in part["thinking"]
-        if isinstance(inner, dict) and isinstance(inner.get("text"), str)
+        for inner in (part["thinking"] if isinstance(part.get("thinking"), list) else [part.get("thinking")])
     ]
-    return "".join(texts), "".join(thoughts)
+    return "".join(texts) if texts else None, "".join(thought for thought in thoughts if isinstance(thought, str))
 
 
 def token_counts(usage: Any) -> TokenCounts:

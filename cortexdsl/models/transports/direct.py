@@ -1,14 +1,25 @@
-"""The transport `direct`: aiohttp straight to a server that speaks the OpenAI protocol.
+"""The transport `direct`: aiohttp straight to a server that speaks the OpenAI protocol, or Anthropic's.
 
-It sends and reads the same as litellm, to the byte of the request, at many times its speed.
+In the OpenAI protocol it sends and reads the same as litellm, to the byte of the request, at many times its speed.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cortexdsl.core import Call
+from cortexdsl.models.transports.anthropic_messages import (
+    PREFIX,
+    completion_of,
+    message_body,
+    message_headers,
+    message_url,
+    refused_options,
+)
+from cortexdsl.models.transports.caching import with_cache_marks
+from cortexdsl.models.transports.completions import completion
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
@@ -24,7 +35,7 @@ _BODY = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)  # as OpenAI
 
 
 class DirectTransport:
-    """Posts to `<api_base>/chat/completions`.
+    """Posts to `<api_base>/chat/completions`, or to `/v1/messages` for models `direct/anthropic/NAME`.
 
     Parameters
     ----------
@@ -40,13 +51,19 @@ class DirectTransport:
         """Send a call once."""
         assert api_base is not None  # the client checks what TRANSPORT declares
         body, url = body_of(call), f"{api_base.rstrip('/')}/chat/completions"
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        is_message = call.model.model.startswith(PREFIX)
+        if is_message:
+            body, url, headers = message_body(body), message_url(api_base), message_headers(api_key)
         with refused_parameters(call, body):
             content = await self._exchange(
-                url, api_key, _BODY.encode(body).encode(), timeout_of(call.model, self._timeout)
+                url, headers, _BODY.encode(body).encode(), timeout_of(call.model, self._timeout)
             )
+            if is_message:
+                return completion(completion_of(content), seed_refused=True, offer=call.offer)
             return read_reply(content, seed_refused=SEED not in body, offer=call.offer)
 
-    async def _exchange(self, url: str, api_key: str | None, body: bytes, seconds: float) -> bytes:
+    async def _exchange(self, url: str, headers: Mapping[str, str], body: bytes, seconds: float) -> bytes:
         import aiohttp  # a third of a second, which jobs without such a model should not pay
 
         if self._session is None:
@@ -56,7 +73,6 @@ class DirectTransport:
                 auto_decompress=False,
                 headers={"Accept": "application/json", "Accept-Encoding": "identity"},
             )
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         try:
             async with self._session.post(
                 url,
@@ -84,6 +100,7 @@ TRANSPORT = TransportType(
     needs_address=True,
     has_functions=True,
     also_serves=("openai", "hosted_vllm"),
+    refused_options=refused_options,
 )
 
 
@@ -94,10 +111,12 @@ def body_of(call: Call) -> dict[str, Any]:
     """
     options = sent_parameters(call)
     extra = options.pop("extra_body", {})
-    name = call.model.model.partition("/")[2] if TRANSPORT.serves(call.model.model) else call.model.model
+    name = call.model.model
+    if TRANSPORT.serves(name):
+        name = name.removeprefix(PREFIX) if name.startswith(PREFIX) else name.partition("/")[2]
     streamed = STREAMED if is_streamed(call.model) else {}
     return {
-        "messages": messages_of(call),
+        "messages": with_cache_marks(messages_of(call), call),
         "model": name,
         **{o: options[o] for o in sorted(options)},
         **extra,

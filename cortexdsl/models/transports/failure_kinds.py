@@ -59,7 +59,7 @@ class FailureKind(Enum):
     )
     NOT_FOUND = "not found", "correct `model` or `api_base` (an OpenAI-compatible address usually ends in /v1)"
     # Data only once the retries are used up: a model that is cut off at its first token may answer the second time.
-    MALFORMED = "malformed reply", "see that the address speaks the OpenAI protocol", "retried data"
+    MALFORMED = "malformed reply", "see that the address speaks the protocol of the model's entry", "retried data"
     # A web page or another program may stand at the address of a server that is about to start.
     FOREIGN = (
         "no model answers there",

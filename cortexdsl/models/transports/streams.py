@@ -15,7 +15,7 @@ from typing import Any
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure, error_in
 from cortexdsl.models.transports.interface import LARGEST_REPLY
-from cortexdsl.typed_json import parse_json
+from cortexdsl.typed_json import json_at, parse_json
 
 STREAMED: Mapping[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 """What asks a server of the OpenAI protocol for a stream that ends with its token counts."""
@@ -123,12 +123,40 @@ def _merge_calls(calls: dict[int, dict[str, Any]], deltas: list[Any]) -> None:
                 call["function"]["arguments"] += function["arguments"]
 
 
+def merged_message(body: bytes) -> dict[str, Any]:
+    """Return the message that a stream of Anthropic's protocol holds; arguments of tools stay texts.
+
+    Raises
+    ------
+    Failure
+        Malformed if an event cannot be read.
+    """
+    message: dict[str, Any] = {}
+    usage: dict[str, Any] = {}
+    blocks: dict[str, dict[str, Any]] = {}
+    for event in map(_chunk, _events(body)):
+        delta, start, index = event.get("delta"), event.get("content_block"), f"{event.get('index')}"
+        whole, is_of_block = event.get("message"), index in blocks
+        for part in (whole, {} if is_of_block else delta, event):
+            counts = json_at(part, "usage")
+            usage |= {name: count for name, count in counts.items() if count} if isinstance(counts, dict) else {}
+            message |= {"stop_reason": reason} if (reason := json_at(part, "stop_reason")) else {}
+        if isinstance(start, Mapping):
+            blocks[index] = {**start, **({"input": ""} if "input" in start else {})}
+        elif is_of_block and isinstance(delta, Mapping):
+            for piece, value in delta.items():
+                name = "input" if piece == "partial_json" else piece
+                if name != "type" and isinstance(value, str):
+                    blocks[index][name] = f"{blocks[index].get(name, '')}{value}"
+    return {**message, "content": list(blocks.values()), "usage": usage}
+
+
 def _chunk(event: bytes) -> Mapping[str, Any]:
     chunk: Any = parse_json(event.decode("utf-8", "replace"))
     if chunk is None:
         raise Failure(FailureKind.MALFORMED, "an event of the stream is not JSON")
     if not isinstance(chunk, Mapping):
-        raise Failure(FailureKind.MALFORMED, "an event of the stream is not a chat completion")
+        raise Failure(FailureKind.MALFORMED, "an event of the stream is not an object")
     return chunk
 
 

@@ -67,9 +67,11 @@ class Server:
 
     def __init__(self, *replies: Any) -> None:
         self.replies, self.bodies = list(replies), list[dict[str, Any]]()
+        self.headers: Mapping[str, str] = {}
 
     async def answer(self, request: web.Request) -> web.Response:
         self.bodies.append(await request.json())
+        self.headers = request.headers
         reply = self.replies[min(len(self.bodies), len(self.replies)) - 1]
         if isinstance(reply, tuple):
             return web.json_response(reply[1], status=reply[0])
@@ -150,6 +152,8 @@ def debate(server: Server, folder: Path, way: str, uses: int = 4, **entry: Any) 
 
 
 WAYS = ("openai/m", "direct/m")
+CLAUDE = pytest.mark.parametrize("way", ["anthropic/claude-3-7-sonnet-20250219", "direct/anthropic/claude-x"])
+LONG: Mapping[str, Any] = {"options": {"max_tokens": 900}}
 ASKS = said(None, ("call_1", "sums", '{"expression": "3*4+5"}'))
 ANSWERS = said("It is 17.\nAnswer: 17")
 
@@ -183,11 +187,12 @@ def test_both_ways_send_and_read_the_same(tmp_path: Path) -> None:
     assert straight.bodies == through.bodies
 
 
-def test_anthropic(tmp_path: Path) -> None:
+@CLAUDE
+def test_anthropic(way: str, tmp_path: Path) -> None:
     thought = {"type": "thinking", "thinking": "I calculate.", "signature": "signed"}
     asks = claude(thought, {"type": "tool_use", "id": "toolu_1", "name": "sums", "input": {"expression": "3*4+5"}})
     server = Server(asks, claude({"type": "text", "text": "Answer: 17"}))
-    (turn,) = debate(server, tmp_path, "anthropic/claude-3-7-sonnet-20250219").turns
+    (turn,) = debate(server, tmp_path, way, **LONG).turns
     assert turn.answer == "17"
     assert [(use.argument, use.result) for use in turn.uses] == [("3*4+5", "3*4+5 = 17")]
     first, last = server.bodies
@@ -203,10 +208,11 @@ def test_anthropic(tmp_path: Path) -> None:
     assert "3*4+5 = 17" in json.dumps(user["content"][0]["content"])
 
 
-def test_anthropic_is_told_to_answer(tmp_path: Path) -> None:
+@CLAUDE
+def test_anthropic_is_told_to_answer(way: str, tmp_path: Path) -> None:
     asks = claude({"type": "tool_use", "id": "toolu_1", "name": "sums", "input": {"expression": "1+1"}})
     server = Server(asks, claude({"type": "text", "text": "Answer: 2"}))
-    debate(server, tmp_path, "anthropic/claude-3-7-sonnet-20250219", uses=1)
+    debate(server, tmp_path, way, uses=1, **LONG)
     assert server.bodies[-1]["tool_choice"] == {"type": "none"}
     assert server.bodies[-1]["tools"]
 
