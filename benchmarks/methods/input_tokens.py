@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -24,7 +25,6 @@ from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.metrics.replies import extra_input_tokens, input_tokens_per_agent, total_tokens
-from cortexdsl.metrics.token_model import Sizes, best_groups, group_tokens, mad_tokens, sizes_of
 from cortexdsl.metrics.view import DebateView, view_debate
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.similarity.embeddings import Embedder
@@ -142,6 +142,83 @@ def table_7(questions: int) -> None:
         print(f"| {name} | {' | '.join(cells)} |")
     views = asyncio.run(debates(method(*METHODS["chateval"]), questions))
     print(f"\nchateval's summarizer reads {mean([extra_input_tokens(view) for view in views]):,.0f} tokens besides.\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes of a set of debates that the model needs.
+
+    Attributes
+    ----------
+    agents, rounds : int
+        M debaters; T rounds of answers, the opening included.
+    question, reply : float
+        Q, tokens of a question's prompt; C, tokens of a reply or summary (the paper's bound; here their mean).
+    """
+
+    agents: int
+    rounds: int
+    question: float
+    reply: float
+
+
+def mad_tokens(sizes: Sizes) -> float:
+    """Return M T Q + (M^2 T + M T^2) C: multi-agent debate with summaries, history kept whole.
+
+    The paper states the order of growth alone; the constant of every term is taken as 1.
+    """
+    m, t = sizes.agents, sizes.rounds
+    return m * t * sizes.question + (m**2 * t + m * t**2) * sizes.reply
+
+
+def group_tokens(sizes: Sizes, groups: int, rounds_per_stage: int) -> float:
+    """Return M T Q + (M^2 T / N + M S N) C: debate in N groups and S = ceil(T / R) stages.
+
+    Parameters
+    ----------
+    sizes : Sizes
+    groups : int
+        N, in 1..M.
+    rounds_per_stage : int
+        R, at least 1.
+    """
+    m, t = sizes.agents, sizes.rounds
+    if not 1 <= groups <= m:
+        raise ValueError(f"{groups} groups of {m} agents: there must be 1 to {m}")
+    s = stages(t, rounds_per_stage)
+    return m * t * sizes.question + (m**2 * t / groups + m * s * groups) * sizes.reply
+
+
+def stages(rounds: int, rounds_per_stage: int) -> int:
+    """Return S = ceil(T / R): the last stage may be cut short."""
+    if rounds < 1 or rounds_per_stage < 1:
+        raise ValueError("rounds and rounds_per_stage must be at least 1")
+    return math.ceil(rounds / rounds_per_stage)
+
+
+def best_groups(agents: int, rounds: int, rounds_per_stage: int) -> float:
+    """Return sqrt(M T / S), the number of groups that costs least under the model; not rounded."""
+    return math.sqrt(agents * rounds / stages(rounds, rounds_per_stage))
+
+
+def sizes_of(views: Iterable[DebateView]) -> Sizes | None:
+    """Measure M, T, Q and C on debates of one cell; None if tokens are unknown or there is no debate.
+
+    M and T are the largest seen; Q is the mean prompt of an opening answer, C the mean of all completions.
+    """
+    seen = list(views)
+    prompts = [turn.prompt_tokens for view in seen for turn in view.answers[0]]
+    replies = [turn.completion_tokens for view in seen for turn in view.debate.turns]
+    known_prompts = [count for count in prompts if count is not None]
+    known_replies = [count for count in replies if count is not None]
+    if not prompts or len(known_prompts) < len(prompts) or len(known_replies) < len(replies):
+        return None
+    return Sizes(
+        agents=max(len(view.debaters) for view in seen),
+        rounds=max(len(view.answers) for view in seen),
+        question=sum(known_prompts) / len(known_prompts),
+        reply=sum(known_replies) / len(known_replies),
+    )
 
 
 def token_model(questions: int) -> None:

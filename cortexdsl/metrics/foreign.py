@@ -85,7 +85,7 @@ def write_foreign(root: Path, found: Sequence[ForeignDataset]) -> None:
 
     `debates/<dataset>/<cell>/r<replicate>-s01.jsonl`, `questions.jsonl` (which the explorer shows); of
     datasets with golds also `scores.csv`, `rounds.csv`,
-    `metrics.csv`, `answers.csv`, `agents.csv`, `calibration.csv`, `reliability.csv` and `tokens.csv`.
+    `metrics.csv`, `answers.csv`, `agents.csv`, `calibration.csv` and `reliability.csv`.
     """
     scores: list[Row] = []
     rounds: list[Row] = []

@@ -125,24 +125,6 @@ class PersuasionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenRow:
-    """A row of tokens.csv: tokens of a cell's debates, as measured and as a model of debates in groups predicts."""
-
-    dataset: str
-    cell: str
-    agents: int
-    rounds: int
-    groups: int
-    stages: int
-    question_tokens: float
-    reply_tokens: float
-    measured: float
-    debate_model: float
-    group_model: float
-    best_groups: int
-
-
-@dataclass(frozen=True, slots=True)
 class LabelRow:
     """A row of labels.csv: one label of one turn, empty if the judge's reply could not be read."""
 

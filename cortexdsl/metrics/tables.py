@@ -25,7 +25,6 @@ from cortexdsl.metrics.influence import Occasion, exposures, occasions
 from cortexdsl.metrics.replies import calls_of, total
 from cortexdsl.metrics.rows import AgentRow, AgreementRow, BinRow, CalibrationRow, PersuasionRow
 from cortexdsl.metrics.scores import Row
-from cortexdsl.metrics.token_model import token_table
 from cortexdsl.metrics.view import DebateView, Grade, view_debate
 from cortexdsl.records import Record
 from cortexdsl.stats.tables.calibration import BINS
@@ -268,7 +267,7 @@ def agreement_rows(
             yield asdict(AgreementRow(dataset, cell, *counts, correct, *(None,) * 5))
 
 
-TABLES = ("agents", "calibration", "reliability", "tokens", "persuasion")
+TABLES = ("agents", "calibration", "reliability", "persuasion")
 
 
 def debate_tables(records: Sequence[Record], grade: Grade) -> dict[str, pd.DataFrame]:
@@ -279,7 +278,6 @@ def debate_tables(records: Sequence[Record], grade: Grade) -> dict[str, pd.DataF
     tables = (
         agent_table(records, grade),
         *calibration_tables(records, grade),
-        token_table(records),
         persuasion_table(records, grade),
     )
     return dict(zip(TABLES, tables, strict=True))

@@ -108,7 +108,7 @@ def check_name(name: str) -> None:
         )
 
 
-TABLES = ("scores", "rounds", "agents", "calibration", "reliability", "tokens", "persuasion")
+TABLES = ("scores", "rounds", "agents", "calibration", "reliability", "persuasion")
 """Tables that are computed from debate records alone: one part a cell, then a table of all cells."""
 TOURNAMENT_TABLES = ("tournament", "duels", "judges")
 """Tables of a tournament: strengths of cells, each two cells, the judges."""

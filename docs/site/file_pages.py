@@ -42,7 +42,6 @@ TABLES: Mapping[str, tuple[str, type]] = {
     ),
     "duels.csv": ("Each two cells of a tournament; `difference` and `wins` are of the cell.", rows.DuelRow),
     "judges.csv": ("Judges of a tournament; `ballots` and `ties` are of answers that differ.", rows.JudgeRow),
-    "tokens.csv": ("Tokens of debates, as measured and as a model of debates in groups predicts.", rows.TokenRow),
     "whatif/effects.csv": ("What leaving something out changes.", tests.EffectRow),
     "whatif/causes.csv": ("Labelled turns, and those that [change the answer](../labels.md).", tests.CauseRow),
 }

@@ -52,7 +52,7 @@ def test_a_whole_import_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert metrics.loc["accuracy", "n_questions"] == 2
     assert {p.name for p in out.iterdir()} == {"debates", "scores.csv", "rounds.csv", "metrics.csv", "agents.csv",
                                               "answers.csv", "calibration.csv", "reliability.csv",
-                                              "tokens.csv", "persuasion.csv", "questions.jsonl"}  # fmt: skip
+                                              "persuasion.csv", "questions.jsonl"}  # fmt: skip
 
 
 def test_without_golds_there_are_records_but_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
