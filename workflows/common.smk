@@ -39,17 +39,18 @@ from cortexdsl.plan.job_files import (
     all_pools,
     all_trajectories,
     answer_files,
-    answered_logs,
     debate_files,
     debate_inputs,
     fit_files,
     fit_inputs,
+    judge_logs,
     judgement_files,
     kept_tables,
     label_files,
     look_inputs,
     pool_inputs,
     round_inputs,
+    round_logs,
     round_parts,
     table_parts,
     tournament_tables,
@@ -323,18 +324,20 @@ def force_outdated(experiment):
 def to_judge(wildcards):
     """Return the inputs of a judge job."""
     force_outdated(wildcards.experiment)
-    return to_score(wildcards)
+    plan = plan_of(wildcards.experiment)
+    return [*to_score(wildcards), *judge_logs(plan, wildcards.dataset)]
 
 
 def to_compare(wildcards):
     """Return the inputs of a judge of a tournament: the debates of all cells."""
     force_outdated(wildcards.experiment)
     plan = plan_of(wildcards.experiment)
-    return [
+    debates = [
         path
         for cell in plan.cells
         for path in debate_files(plan, wildcards.dataset, cell.slug)
     ]
+    return [*debates, *judge_logs(plan, wildcards.dataset)]
 
 
 def to_debate(wildcards):

@@ -76,9 +76,7 @@ for files in [
         output:
             [
                 update(path.replace(files.plan.layout.root, "results/{experiment}", 1))
-                for dataset, shards in files.plan.shards.items()
-                for shard in shards
-                for path in answered_logs(files.plan, dataset, shard.label)
+                for path in round_logs(files.plan)
             ],
         log:
             "results/{experiment}/logs/rounds/last.log",

@@ -44,7 +44,7 @@ class Verb:
 
 JOB_PACKAGES = ("cortexdsl.jobs", "cortexdsl_train.jobs")
 """Folders with the work of rules: each module but `_SHARED` is the verb with its name."""
-_SHARED = {"arguments", "costs", "options", "plan", "serve"}
+_SHARED = {"arguments", "costs", "judge_rounds", "options", "plan", "serve"}
 
 
 def _job_verbs() -> dict[str, Verb]:

@@ -12,18 +12,20 @@ import asyncio
 import gc
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, closing
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from cortexdsl.core import NO_USAGE, Cell, Debate, DebateCosts, Question
+from cortexdsl.core import NO_USAGE, Cell, Debate, DebateCosts, Question, Reply
 from cortexdsl.errors import CortexError, ModelError
 from cortexdsl.files import sync_folder, write_file
 from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, check_digest, plan_of_job
 from cortexdsl.jobs.debate import ShardWork, costs_in, debater, shard_work, with_tools
+from cortexdsl.jobs.judge_rounds import JudgeCalls, judge_calls, vote_calls
 from cortexdsl.metrics.matching import DebateBudget, budget_in
 from cortexdsl.models.call_log.append_log import whole_lines
 from cortexdsl.models.client import Client, open_client
@@ -39,13 +41,14 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.compiled import check_cell
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import debate_digest, rounds_digest
-from cortexdsl.plan.job_files import reply_files, round_parts
+from cortexdsl.plan.job_files import judge_logs, reply_files, round_logs, round_parts
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.programs import check_sandbox
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.recording import declare, record_files
 from cortexdsl.plan.shards import Shard
+from cortexdsl.records import Record
 
 _JOINING = ".joining"
 
@@ -102,10 +105,11 @@ async def advance(plan: Plan, number: int, options: ClientOptions, *, is_last: b
         async with SharedState() as shared:
             sender = RoundSender(replies, spool, shared.runtime, shared.secrets)
             step = _Round(plan, replace(options, shared=shared), sender)
-            for dataset, shards in plan.shards.items():
-                for shard in shards:
-                    await step.advance(dataset, shard)
-                    gc.collect()  # debates that were left are cycles of frames, and a later shard has as many
+            for dataset in plan.shards:
+                with ExitStack() as opened:  # the folders of judges, which would be read for each shard
+                    for folder in {Path(log).parent for log in judge_logs(plan, dataset)}:
+                        opened.callback(shared.release, shared.open_folder(folder))
+                    await step.advance(dataset)
             if step.failure is None and is_last and sender.missing:
                 step.failure = _unanswered(plan, number - 1, sender)
             if step.failure is not None:
@@ -145,8 +149,20 @@ class _Round:
     ended: int = 0
     failure: CortexError | None = None
 
-    async def advance(self, dataset: str, shard: Shard) -> None:
-        """Advance the debates of all cells about the questions of one shard."""
+    async def advance(self, dataset: str) -> None:
+        """Advance all debates about a dataset, and ask the judges about those that have ended."""
+        answers: list[tuple[str, str | None]] = []
+        for shard in self.plan.shards[dataset]:
+            ended = await self._advance(dataset, shard)
+            await self._ask(judge_calls(self.plan, dataset, ended))
+            records = [record.debate for own in ended.values() for record in own if self.plan.tournament is not None]
+            answers += ((debate.question_id, debate.answer) for debate in records)
+            del ended, records
+            gc.collect()  # debates that were left are cycles of frames, and a later shard has as many
+        await self._ask(vote_calls(self.plan, dataset, answers))
+
+    async def _advance(self, dataset: str, shard: Shard) -> dict[str, list[Record]]:
+        """Advance the debates of all cells about the questions of one shard, and return those that have ended."""
         plan, elsewhere = self.plan, Elsewhere()
         async with AsyncExitStack() as stack:
             tasks: dict[tuple[str, str], asyncio.Task[Debate]] = {}
@@ -154,10 +170,8 @@ class _Round:
             # The cell that a budget is taken from, which has no budget itself, comes first.
             for cell in sorted(plan.cells, key=lambda cell: cell.match is not None):
                 place = dataset, cell.slug, shard.label
-                _join(Path(plan.layout.open_log(*place)), Path(plan.layout.call_log(*place)))
-                client = await stack.enter_async_context(self._client(*place))
-                client.rounds = self.sender
-                client.tally.count_earlier(client.logs.totals(Path(plan.layout.call_log(*place))))
+                job = JobInfo("~".join(place), *place, digest=debate_digest(plan, *place))
+                client = await stack.enter_async_context(self._client(plan.layout.call_log(*place), job))
                 embedder = Embedder(client, plan.models)
                 identities = await stack.enter_async_context(open_tools(plan, cell, client, embedder))
                 # A budget of an earlier run says nothing of the debates of this one.
@@ -171,25 +185,49 @@ class _Round:
                     made = _debate(debate_of, question, cell, before, costs)
                     tasks[cell.slug, question.id] = asyncio.create_task(made)
             await until_stuck(list(tasks.values()), elsewhere)
+            records: dict[str, list[Record]] = {}
             for slug, (work, client) in works.items():
-                ended = [self._has_ended(tasks[slug, question.id]) for question in work.questions]
+                own = [tasks[slug, question.id] for question in work.questions]
+                ended = await self._close(client, own)
                 client.tally.debates(sum(ended), len(ended))
-                client.tally.at_end = "done" if all(ended) else "waiting"
                 self.ended += sum(ended)
-                if self.failure is None:
-                    client.check_failures()
-                await client.sync()
+                records[slug] = [Record(work.header, task.result()) for task in compress(own, ended)]
+            return records
 
-    def _client(self, dataset: str, cell: str, shard: str) -> Client:
-        layout, place = self.plan.layout, (dataset, cell, shard)
-        log = Path(layout.open_log(*place))
-        job = JobInfo("~".join(place), *place, spec=self.plan.spec_name, digest=debate_digest(self.plan, *place))
-        return open_client(
-            log, limits=self.options.limits, ledgers=Path(layout.spent), addresses=Path(layout.addresses), job=job,
-            errors_again=self.options.errors_again, shared=self.options.shared,
+    async def _ask(self, judges: Iterable[JudgeCalls]) -> None:
+        """Ask the judges that engines answer about debates that have ended."""
+        async with AsyncExitStack() as stack:
+            asked: list[tuple[Client, list[asyncio.Task[Reply]]]] = []
+            for log, job, calls in judges:
+                client = await stack.enter_async_context(self._client(log, job))
+                asked.append((client, [asyncio.create_task(client(call)) for call in calls]))
+            await until_stuck([task for _, tasks in asked for task in tasks], Elsewhere())
+            for client, tasks in asked:
+                await self._close(client, tasks)
+
+    def _client(self, log: str, job: JobInfo) -> Client:
+        """Open the client of a job whose calls this round asks; it appends to the open log of this call log."""
+        layout, closed = self.plan.layout, Path(log)
+        _join(closed)
+        client = open_client(
+            _opened(closed), limits=self.options.limits, ledgers=Path(layout.spent), addresses=Path(layout.addresses),
+            job=replace(job, spec=self.plan.spec_name), errors_again=self.options.errors_again,
+            shared=self.options.shared,
         )  # fmt: skip
+        client.rounds = self.sender
+        client.tally.count_earlier(client.logs.totals(closed))
+        return client
 
-    def _has_ended(self, task: asyncio.Task[Debate]) -> bool:
+    async def _close(self, client: Client, tasks: Sequence[asyncio.Task[Any]]) -> list[bool]:
+        """Return which tasks of a client have ended, after bringing its log to disk."""
+        ended = [self._has_ended(task) for task in tasks]
+        client.tally.at_end = "done" if all(ended) else "waiting"
+        if self.failure is None:
+            client.check_failures()
+        await client.sync()
+        return ended
+
+    def _has_ended(self, task: asyncio.Task[Any]) -> bool:
         error = None if task.cancelled() else task.exception()
         if error is None:
             return not task.cancelled()
@@ -220,9 +258,7 @@ def _unanswered(plan: Plan, rounds: int, sender: RoundSender) -> ModelError:
 
 def _has_logs(plan: Plan) -> bool:
     """Return whether this machine has the replies of all debates in its logs."""
-    places = [(dataset, cell.slug, shard.label) for dataset, shards in plan.shards.items() for cell in plan.cells
-              for shard in shards]  # fmt: skip
-    return all(Path(plan.layout.open_log(*place)).exists() for place in places)
+    return all(_opened(Path(log)).exists() for log in round_logs(plan))
 
 
 def _end(plan: Plan, rounds: int) -> str:
@@ -233,21 +269,23 @@ def _end(plan: Plan, rounds: int) -> str:
 
 def _close_logs(plan: Plan) -> Iterator[Path]:
     """Make the open logs a part of the call logs, and yield the paths of these."""
-    for dataset, shards in plan.shards.items():
-        for cell in plan.cells:
-            for shard in shards:
-                place = dataset, cell.slug, shard.label
-                opened, closed = Path(plan.layout.open_log(*place)), Path(plan.layout.call_log(*place))
-                if opened.exists():
-                    opened.replace(opened.with_suffix(_JOINING) if closed.exists() else closed)
-                    sync_folder(closed.parent)
-                _join(opened, closed)
-                yield closed
+    for closed in map(Path, round_logs(plan)):
+        opened = _opened(closed)
+        if opened.exists():
+            opened.replace(opened.with_suffix(_JOINING) if closed.exists() else closed)
+            sync_folder(closed.parent)
+        _join(closed)
+        yield closed
 
 
-def _join(opened: Path, closed: Path) -> None:
+def _opened(log: Path) -> Path:
+    """Return the call log of what rounds have asked until they are over: it becomes a part of this one."""
+    return log.with_name(f"{log.stem}~open.jsonl")
+
+
+def _join(closed: Path) -> None:
     """Join an open log that has ended to the call log; no job reads it, so that none counts its calls twice."""
-    joining = opened.with_suffix(_JOINING)
+    joining = _opened(closed).with_suffix(_JOINING)
     if joining.exists():
         write_file(closed, _joined(closed, joining))
         joining.unlink()

@@ -7,9 +7,11 @@ folder that no debate reads.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
+from cortexdsl.core import Call, Model
 from cortexdsl.jobs.arguments import AskingVerb, ClientOptions
 from cortexdsl.jobs.judge import ask_judge
 from cortexdsl.models.job_tally import CallCounts, JobInfo
@@ -19,7 +21,7 @@ from cortexdsl.plan.job_digests import ballots_digest
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.records import read_debates
-from cortexdsl.tasks.balloting import Ballot, ballot_calls, ballot_lines, compared_answers, read_ballot
+from cortexdsl.tasks.balloting import Ballot, Compared, ballot_calls, ballot_lines, compared_answers, read_ballot
 
 
 async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
@@ -46,23 +48,16 @@ async def vote(
     ModelError, BudgetError
         As the client does; offline also if a call is in no log.
     """
-    model, task = plan.tournament_judge(judge), plan.task(dataset)
+    model = plan.tournament_judge(judge)
     answers = [
         (record.debate.question_id, record.debate.answer)
         for cell in plan.cells
         for path in debate_files(plan, dataset, cell.slug)
         for record in read_debates(Path(path))
     ]
-    questions = {question.id: question for question in task.questions}
-    pairs, render = list(compared_answers(answers)), plan.templates.render
-    calls = [
-        call
-        for question_id, first, second in pairs
-        for call in ballot_calls(model, questions[question_id], first, second, render, seed=plan.seed)
-    ]
-    file = Path(plan.layout.ballot_calls(dataset), f"{judge}.jsonl")
-    job = JobInfo(f"{dataset}~ballots~{judge}", dataset, digest=ballots_digest(plan, dataset, judge))
-    replies, counts = await ask_judge(plan, model, calls, file, job, options)
+    pairs, file = compared_answers(answers), Path(plan.layout.ballot_log(dataset, judge))
+    calls = pair_calls(plan, dataset, model, pairs)
+    replies, counts = await ask_judge(plan, model, calls, file, ballot_job(plan, dataset, judge), options)
     ballots = [
         Ballot(*pair, (read_ballot(forth.text), read_ballot(back.text)), (forth.key, back.key))
         for pair, forth, back in zip(pairs, replies[::2], replies[1::2], strict=True)
@@ -71,3 +66,18 @@ async def vote(
     if not options.offline:
         record_files(plan.layout, [out])
     return ballots, counts
+
+
+def ballot_job(plan: Plan, dataset: str, judge: str) -> JobInfo:
+    """Return the job in which a judge compares the answers to a dataset."""
+    return JobInfo(f"{dataset}~ballots~{judge}", dataset, digest=ballots_digest(plan, dataset, judge))
+
+
+def pair_calls(plan: Plan, dataset: str, judge: Model, pairs: Sequence[Compared]) -> list[Call]:
+    """Return a judge's two calls about each two answers."""
+    questions, render = {question.id: question for question in plan.task(dataset).questions}, plan.templates.render
+    return [
+        call
+        for question_id, first, second in pairs
+        for call in ballot_calls(judge, questions[question_id], first, second, render, seed=plan.seed)
+    ]

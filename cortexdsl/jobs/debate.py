@@ -113,7 +113,6 @@ async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) ->
     check_cell(plan, plan.cell(args.cell))
     check_sandbox(plan)
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
-    options = replace(options, offline=bool(plan.engines))
     counts = await run_shard(plan, *place, args.out, options)
     return (
         f"{args.dataset} {args.cell} {args.shard}: {counted(counts.asked, 'call')} sent, {counts.replayed} replayed, "
@@ -142,14 +141,15 @@ async def run_shard(plan: Plan, dataset: str, slug: str, label: str, out: Path, 
     place = dataset, slug, label
     log, cell = Path(plan.layout.call_log(*place)), plan.cell(slug)
     work = shard_work(plan, *place)
-    if not options.offline:
+    is_offline = options.offline or bool(plan.engines)  # the rounds of files have asked everything
+    if not is_offline:
         await serve_adapters(plan, cell.debate.models)
     job = JobInfo("~".join(place), *place, digest=debate_digest(plan, *place))
-    async with options.open(plan, log, job) as client:
+    async with replace(options, offline=is_offline).open(plan, log, job) as client:
         embedder = Embedder(client, plan.models)
-        async with open_tools(plan, cell, client, embedder, offline=options.offline) as identities:
+        async with open_tools(plan, cell, client, embedder, offline=is_offline) as identities:
             counts = await debate_shard(with_tools(work, identities), client, embedder, plan.templates, out)
-    if plan.engines or not options.offline:
+    if not options.offline:
         record_files(plan.layout, [out, log])
     return counts
 

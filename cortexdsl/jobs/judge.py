@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.checksums import write_lines
@@ -25,7 +26,7 @@ from cortexdsl.plan.parts import Judging
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_all
-from cortexdsl.tasks.judging import Judgement, judge_call, judgement_lines, read_judgement
+from cortexdsl.tasks.judging import Answered, Judgement, judge_call, judgement_lines, read_judgement
 
 
 async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
@@ -72,20 +73,12 @@ async def judge_records(
     ModelError, BudgetError
         As the client does; offline also if a call is in no log.
     """
-    judging, task = _judging(plan, dataset), plan.task(dataset)
-    questions, debates = {question.id: question for question in task.questions}, [record.debate for record in records]
-    answers = [(debate.question_id, debate.answer) for debate in debates if debate.answer is not None]
-    unique, render = list(dict.fromkeys(answers)), plan.templates.render
-    calls = [
-        judge_call(judging.model, questions[question_id], task.gold(question_id), answer, render, seed=plan.seed)
-        for question_id, answer in unique
-    ]
-    job = JobInfo(f"{dataset}~{log}~judge", dataset, slug, digest=judge_digest(plan, dataset, slug))
-    file = Path(plan.layout.judge_calls(dataset), f"{log}.jsonl")
-    replies, counts = await ask_judge(plan, judging.model, calls, file, job, options)
+    calls = answer_calls(plan, dataset, records)
+    file, job = Path(plan.layout.judge_log(dataset, log)), judge_job(plan, dataset, slug, log)
+    replies, counts = await ask_judge(plan, _judging(plan, dataset).model, list(calls.values()), file, job, options)
     judgements = [
         Judgement(*answered, read_judgement(reply.text), reply.key)
-        for answered, reply in zip(unique, replies, strict=True)
+        for answered, reply in zip(calls, replies, strict=True)
     ]
     write_lines(out, judgement_lines(judgements))
     if not options.offline:
@@ -93,10 +86,28 @@ async def judge_records(
     return judgements, counts
 
 
+def judge_job(plan: Plan, dataset: str, slug: str, log: str) -> JobInfo:
+    """Return the job that has the answers of a cell judged, with a call log of this name."""
+    return JobInfo(f"{dataset}~{log}~judge", dataset, slug, digest=judge_digest(plan, dataset, slug))
+
+
+def answer_calls(plan: Plan, dataset: str, records: Iterable[Record]) -> dict[Answered, Call]:
+    """Return the judge's call about each different answer of some debates."""
+    judging, task, render = _judging(plan, dataset), plan.task(dataset), plan.templates.render
+    questions, debates = {question.id: question for question in task.questions}, [record.debate for record in records]
+    answers = dict.fromkeys((one.question_id, one.answer) for one in debates if one.answer is not None)
+    return {
+        (name, answer): judge_call(judging.model, questions[name], task.gold(name), answer, render, seed=plan.seed)
+        for name, answer in answers
+    }
+
+
 async def ask_judge(
     plan: Plan, judge: Model, calls: Sequence[Call], file: Path, job: JobInfo, options: ClientOptions
 ) -> tuple[Sequence[Reply], CallCounts]:
     """Send calls to a judge, and log them where no debate reads them: the judge of answers is told the golds.
+
+    If an engine answers the judge, the rounds of files have asked all of them.
 
     Parameters
     ----------
@@ -113,6 +124,8 @@ async def ask_judge(
     ModelError, BudgetError
         As the client does; offline also if a call is in no log.
     """
+    if judge.engine is not None:
+        options = replace(options, offline=True, errors_again=False)
     gate = asyncio.Semaphore(max(1, len(calls) if judge.is_batched else options.limits.connections))
     async with options.open(plan, file, job) as client:
 

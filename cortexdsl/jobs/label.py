@@ -7,17 +7,18 @@ are logged with its calls about answers, which no debate reads, because the judg
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from pathlib import Path
 
-from cortexdsl.core import Reply
+from cortexdsl.core import Call, Label, Reply, Turn
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import AskingVerb, ClientOptions
 from cortexdsl.jobs.judge import ask_judge
 from cortexdsl.metrics.labels import label_rows, write_labels
 from cortexdsl.metrics.rows import LabelRow
 from cortexdsl.metrics.turn_rules import labelled_turns
-from cortexdsl.metrics.view import grade_together, view_debate
+from cortexdsl.metrics.view import DebateView, grade_together, view_debate
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
@@ -25,7 +26,7 @@ from cortexdsl.plan.job_digests import label_digest
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import batches_of
-from cortexdsl.records import read_all
+from cortexdsl.records import Record, read_all
 from cortexdsl.tasks.labelling import label_call, label_variables, read_label
 
 
@@ -55,33 +56,18 @@ async def label_cell(
     """
     if plan.labelling is None:
         raise InputError(f"{plan.spec_path}: no turn is to be labelled\n    write labels: {{repetition: built-in}}")
-    labels, judge, task = plan.labelling.labels, plan.labelling.judge, plan.task(dataset)
-    questions = {question.id: question for question in task.questions}
+    labels, judge = plan.labelling.labels, plan.labelling.judge
     paths = debate_files(plan, dataset, slug, batches_of(plan, slug))
     records = read_all(paths)
-    grade = grade_together(records, task.grade_all)
-    views = [view_debate(record.debate, grade) for record in records]
-    asked = [
-        (number, label, turn)
-        for number, view in enumerate(views)
-        for label in plan.labelling.judged
-        for turn, holds in zip(view.debate.turns, labelled_turns(view, label.where), strict=True)
-        if holds
-    ]
+    views = graded_views(plan, dataset, records)
+    asked = list(turn_calls(plan, dataset, views))
     replies: Sequence[Reply] = ()
     counts = CallCounts()
     if judge is not None:
-        calls = []
-        for number, label, turn in asked:
-            debate = views[number].debate
-            golds = task.gold(debate.question_id)
-            variables = label_variables(questions[debate.question_id], golds, debate, turn)
-            calls.append(label_call(label, judge, variables, plan.templates.render, seed=plan.seed))
-        file = Path(plan.layout.judge_calls(dataset), f"{slug}~labels.jsonl")
-        job = JobInfo(f"{dataset}~{slug}~label", dataset, slug, digest=label_digest(plan, dataset, slug))
-        replies, counts = await ask_judge(plan, judge, calls, file, job, options)
+        file, job = Path(plan.layout.label_log(dataset, slug)), label_job(plan, dataset, slug)
+        replies, counts = await ask_judge(plan, judge, [call for *_, call in asked], file, job, options)
     judged: list[dict[tuple[str, int], tuple[str | None, str]]] = [{} for _ in views]
-    for (number, label, turn), reply in zip(asked, replies, strict=True):
+    for (number, label, turn, _), reply in zip(asked, replies, strict=True):
         judged[number][label.name, turn.turn] = read_label(reply.text, label.values), reply.key
     rows = [
         row
@@ -92,3 +78,29 @@ async def label_cell(
     if not options.offline:
         record_files(plan.layout, [out])
     return rows, counts
+
+
+def label_job(plan: Plan, dataset: str, slug: str) -> JobInfo:
+    """Return the job that labels the turns of a cell."""
+    return JobInfo(f"{dataset}~{slug}~label", dataset, slug, digest=label_digest(plan, dataset, slug))
+
+
+def graded_views(plan: Plan, dataset: str, records: Sequence[Record]) -> list[DebateView]:
+    """Return debates with their grades, which say which turns are labelled."""
+    grade = grade_together(records, plan.task(dataset).grade_all)
+    return [view_debate(record.debate, grade) for record in records]
+
+
+def turn_calls(plan: Plan, dataset: str, views: Sequence[DebateView]) -> Iterator[tuple[int, Label, Turn, Call]]:
+    """Yield each judge's call about a turn, with the number of its debate, the label, and the turn."""
+    labelling, task = plan.labelling, plan.task(dataset)
+    if labelling is None or labelling.judge is None:
+        return
+    questions = {question.id: question for question in task.questions}
+    for number, view in enumerate(views):
+        question, golds = questions[view.debate.question_id], task.gold(view.debate.question_id)
+        for label in labelling.judged:
+            for turn in compress(view.debate.turns, labelled_turns(view, label.where)):
+                variables = label_variables(question, golds, view.debate, turn)
+                call = label_call(label, labelling.judge, variables, plan.templates.render, seed=plan.seed)
+                yield number, label, turn, call

@@ -130,10 +130,6 @@ def _engines(spec: _References) -> Iterator[PlacedProblem]:
         if getattr(spec.text, section):
             what = f"{section} asks models outside of the rounds of files"
             yield spec.problem((section,), what, "give the models an api_base, and remove engine", key=True)
-    for route, judge in _judges(spec):
-        if judge in answered:
-            remedy = "judge by a model with an api_base"
-            yield spec.problem(route, "a judge is not answered by an engine", remedy)
     for name, tool in spec.text.tools.items():
         source = spec.text.knowledge.get(tool.source or "")
         if tool.tool == "search" and source is not None and source.retriever == "search":

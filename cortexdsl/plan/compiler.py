@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from cortexdsl.core import Cell, Engine, StoppingRule
+from cortexdsl.core import Cell, StoppingRule
 from cortexdsl.errors import DataError, InputError, Problem, SpecDataError, SpecError
 from cortexdsl.language.methods.resolved_cells import ResolvedCell, resolve_cells
 from cortexdsl.language.nodes import Route
@@ -216,9 +216,10 @@ def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
         labelling=resolve_labelling(spec, templates),
         facts=dataset_facts(tasks),
         spec_files=tuple(map(str, spec.files)),
-        engines=_engines(spec, cells),
     )
-    return replace(compilation, plan=plan)
+    used = {model.engine for model in plan.called_models}
+    engines = {name: engine for name, engine in spec.text.engines.items() if name in used}
+    return replace(compilation, plan=replace(plan, engines=engines))
 
 
 def _merge_cells(
@@ -299,12 +300,6 @@ def _endless_rounds(spec: Spec, cells: Sequence[Cell]) -> Iterator[Problem]:
         if grows and any(model.engine is not None for model in cell.debate.models):
             what = f"{cell.name} grows until its budget is spent, so its rounds of files cannot be counted"
             yield spec.problem(("methods", cell.method), what, "match calls or tokens without grow, or ask by a server")
-
-
-def _engines(spec: Spec, cells: Sequence[Cell]) -> dict[str, Engine]:
-    """Return the engines that answer models of the cells."""
-    used = {model.engine for cell in cells for model in cell.debate.models}
-    return {name: engine for name, engine in spec.text.engines.items() if name in used}
 
 
 def _prompt_folders(spec: Path) -> tuple[Path, ...]:

@@ -36,7 +36,9 @@ def debate_digest(plan: Plan, dataset: str, cell: str, shard: str) -> str:
 
 def rounds_digest(plan: Plan) -> str:
     """Return the digest of what the requests of all rounds depend on, apart from the replies of earlier rounds."""
-    return digest([cell.digest for cell in plan.cells], plan.question_digests)
+    judges = plan.judging, plan.labelling, plan.tournament
+    judged = [judges] if any(judge.engine is not None for judge in plan.judges) else []
+    return digest([cell.digest for cell in plan.cells], plan.question_digests, *judged)
 
 
 def score_digest(plan: Plan, dataset: str, cell: str) -> str:

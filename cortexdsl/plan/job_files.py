@@ -118,6 +118,26 @@ def answered_logs(plan: Plan, dataset: str, shard: str) -> list[str]:
     return [plan.layout.call_log(dataset, cell.slug, shard) for cell in plan.cells] if plan.engines else []
 
 
+def judge_logs(plan: Plan, dataset: str) -> list[str]:
+    """The call logs about one dataset of the judges that engines answer, by which their jobs are replayed."""
+    judging, labelling, tournament, layout = plan.judging, plan.labelling, plan.tournament, plan.layout
+    logs: list[str] = []
+    for cell in plan.cells:
+        if judging is not None and judging.model.engine is not None and plan.is_judged(dataset):
+            logs.append(layout.judge_log(dataset, cell.slug))
+        if labelling is not None and labelling.judge is not None and labelling.judge.engine is not None:
+            logs.append(layout.label_log(dataset, cell.slug))
+    voters = tournament.judges if tournament is not None else ()
+    return [*logs, *(layout.ballot_log(dataset, judge.name) for judge in voters if judge.engine is not None)]
+
+
+def round_logs(plan: Plan) -> list[str]:
+    """All call logs that rounds of files lead to."""
+    debates = [log for dataset, cut in plan.shards.items() for shard in cut
+               for log in answered_logs(plan, dataset, shard.label)]  # fmt: skip
+    return [*debates, *(log for dataset in plan.tasks for log in judge_logs(plan, dataset))]
+
+
 def trajectory_inputs(plan: Plan, training: str, phase: str) -> list[str]:
     """Files that a job of trajectories reads: the weights that earlier phases trained."""
     return _trained(plan, plan.training(training).phase(phase).method)

@@ -170,8 +170,6 @@ class Layout:
     """The folder of the call logs that share the questions of one shard."""
     call_log = _Files("calls/{dataset}/{shard}/{cell}.jsonl", "dataset cell shard")
     """The call log that one debate job writes."""
-    open_log = _Files("calls/{dataset}/{shard}/{cell}~open.jsonl", "dataset cell shard")
-    """The call log of debates whose rounds of files are not yet over: it becomes a part of `call_log`."""
     rounds = _File("rounds")
     """The folder of the files of all rounds."""
     requests = _Files("rounds/{number}/{engine}-{part}.requests.jsonl")
@@ -194,6 +192,9 @@ class Layout:
     """The judgements of one cell's answers to a dataset."""
     judge_calls = _Files("judgements/{dataset}/calls")
     """The folder of the judge's call logs, one a cell. Debates never read them: the judge's prompts hold golds."""
+    judge_log = _Files("judgements/{dataset}/calls/{cell}.jsonl")
+    label_log = _Files("judgements/{dataset}/calls/{cell}~labels.jsonl")
+    ballot_log = _Files("ballots/{dataset}/calls/{judge}.jsonl")
     part = _Files("parts/{dataset}/{cell}/{table}.csv", "table dataset cell")
     """One cell's part of a table."""
     table = _Files("{table}.csv")

@@ -30,6 +30,8 @@ def completion(body: dict[str, Any]) -> dict[str, Any]:
     """Return a chat completion that depends on the request alone."""
     drawn = zlib.crc32(json.dumps([body["messages"], body["seed"]]).encode())
     text = f"Let me see.\nAnswer: {drawn % 3 + 10}\nConfidence: 0.{drawn % 5 + 4}"
+    if "Judgement:" in body["messages"][-1]["content"]:
+        text = f"Judgement: {'incorrect' if drawn % 2 else 'correct'}"
     return {
         "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": drawn % 100 + 50, "completion_tokens": drawn % 7 + 9},

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -18,7 +19,10 @@ from cortexdsl.core import Call
 from cortexdsl.display.progress import WatchedRun, expected_in
 from cortexdsl.errors import InputError, SpecError
 from cortexdsl.jobs.arguments import ClientOptions
+from cortexdsl.jobs.ballots import vote
 from cortexdsl.jobs.debate import run_shard
+from cortexdsl.jobs.judge import judge_cell
+from cortexdsl.jobs.label import label_cell
 from cortexdsl.jobs.serve import refuse_missing_engines
 from cortexdsl.models.call_log.append_log import parse, whole_lines
 from cortexdsl.models.shared_state import SharedState
@@ -27,8 +31,9 @@ from cortexdsl.models.transports.interface import Raw
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.rounds import MORE, rounds_of
-from cortexdsl.plan.job_files import answered_logs, debate_files, round_parts
+from cortexdsl.plan.job_files import answered_logs, debate_files, round_logs, round_parts
 from cortexdsl.plan.jobs.consent import VARIABLE, request_of
+from cortexdsl.plan.jobs.schedule import asking_jobs
 from tests.jobs import stub_engine
 from tests.jobs.experiment import call, write_spec
 
@@ -95,6 +100,10 @@ def finish(spec: str, plan: Plan, more: Sequence[str]) -> None:
             for shard in shards:
                 out = plan.layout.debates(dataset, cell.slug, shard.label)
                 call("debate", spec, "--dataset", dataset, "--cell", cell.slug, "--shard", shard.label, "--out", out)
+    for job in asking_jobs(plan):
+        if job.rule != "debate":
+            own = "--judge" if job.rule == "ballots" else "--cell"
+            call(job.rule, spec, "--dataset", job.place[0], own, job.place[1], "--out", job.output)
 
 
 def records(plan: Plan) -> dict[str, bytes]:
@@ -133,11 +142,10 @@ async def _through_server(plan: Plan) -> dict[str, bytes]:
     address = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     made: dict[str, bytes] = {}
     async with SharedState({"openai": _ThroughServer(address)}) as shared:
-        for cell in plan.cells:
-            (path,) = debate_files(plan, "arithmetic", cell.slug)
-            options = ClientOptions(plan.limits, shared=shared)
-            await run_shard(plan, "arithmetic", cell.slug, "r1-s01", Path(path), options)
-            made[path] = Path(path).read_bytes()
+        makes: dict[str, Any] = {"debate": run_shard, "judge": judge_cell, "label": label_cell, "ballots": vote}
+        for job in asking_jobs(plan):
+            await makes[job.rule](plan, *job.place, Path(job.output), ClientOptions(plan.limits, shared=shared))
+            made[job.output] = Path(job.output).read_bytes()
     await runner.cleanup()
     return made
 
@@ -189,6 +197,77 @@ def test_a_debate_may_have_models_of_engines_and_others(
     logged = [parse(line) or {} for path in answered_logs(plan, "arithmetic", "r1-s01") for _, line in lines_of(path)]
     assert {record["model"] for record in logged} == {"openai/small", "builtin/solver"}
     assert max(Counter(record["key"] for record in logged).values()) == 1
+
+
+JUDGED = """\
+replicates: 2
+labels: {move: {prompt: move.j2, values: [yes, no], where: changed or not right}}
+analysis: {metrics: [judged], judge: strict, tournament: [strict]}
+"""
+
+
+def judged(text: str) -> str:
+    """Return a spec whose answers and turns a model judges, one of two that an engine or a server answers."""
+    text = text.replace("dataset: {name: arithmetic, size: 3}", "dataset: {file: words.jsonl, kind: text, metric: f1}")
+    strict = "models: {strict: {model: openai/strict, max_tokens: 20}, "
+    strict = strict.replace("20", "20, engine: stub") if "engine: stub" in text else strict
+    return text.replace("models: {", strict) + JUDGED
+
+
+def write_words() -> None:
+    """Write the dataset of `judged` and the prompt of its label."""
+    rows = ['{"question": "How many?", "answer": "11"}', '{"question": "How few?", "answer": "two or 12"}']
+    Path("specs", "prompts").mkdir(parents=True)
+    Path("specs", "words.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    Path("specs", "prompts", "move.j2").write_text("{{ turn.text }}\nLabel: <yes or no>", encoding="utf-8")
+
+
+def test_judgements_labels_and_ballots_equal_those_through_a_server(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their calls join the next round after a debate has ended, and no judge is asked twice."""
+    folder = tmp_path / "server"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    write_words()
+    plan = compile_spec(write_spec(judged(SPEC)))
+    expected = asyncio.run(_through_server(plan))
+    judge_files = [job.output for job in asking_jobs(plan) if job.rule != "debate"]
+    assert len(judge_files) == 3 + 3 + 1
+    assert set(judge_files) < set(expected)
+    monkeypatch.chdir(tmp_path)
+    write_words()
+    plan = run(text=with_engine(judged(ANSWERED)))
+    assert rounds_of(plan) == rounds_of(compile_spec(write_spec(with_engine(ANSWERED)))) + 1
+    assert {path: Path(path).read_bytes() for path in expected} == expected
+    assert max(Counter(asked()).values()) == 1
+    assert len(asked()) == sum(map(len, map(lines_of, round_logs(plan))))
+    assert b'"correct"' in Path(plan.layout.judgements("words", "full")).read_bytes()
+    assert main(["replay", write_spec(with_engine(judged(ANSWERED)))]) == 0
+    before = len(asked())
+    run(text=with_engine(judged(ANSWERED).replace("max_tokens: 20", "max_tokens: 21")))
+    models = [parse(line) or {} for log in round_logs(plan) for _, line in lines_of(log)]
+    again = sum(record["model"] == "openai/strict" for record in models) // 2
+    assert len(asked()) - before == again > 10
+
+
+@pytest.mark.parametrize("debater", ["builtin/solver", "openai/small"])
+def test_a_judge_alone_may_be_answered_by_an_engine(debater: str, run: Run) -> None:
+    """Debates whose models compute here are then run by the job that writes the requests; or a judge alone is not."""
+    write_words()
+    if debater == "builtin/solver":
+        text = judged(ANSWERED).replace("openai/small, temperature: 0.5, max_tokens: 50, engine: stub", debater)
+    else:
+        text = judged(ANSWERED).replace(
+            "{model: openai/strict, max_tokens: 20, engine: stub}", "{model: builtin/solver}"
+        )
+    plan = run("ok", "missing", text=with_engine(text))
+    assert all(Path(job.output).exists() for job in asking_jobs(plan))
+    logged = [parse(line) or {} for log in round_logs(plan) for _, line in lines_of(log)]
+    assert {record["model"] for record in logged if record["model"] != "builtin/solver"} == {
+        "openai/strict" if debater == "builtin/solver" else "openai/small"
+    }
 
 
 def ids_in(path: str) -> list[str]:

@@ -25,7 +25,7 @@ _NOWHERE = Access(None, None)
 
 def outside_rounds(model: Model) -> ModelError:
     """Return the error of a call to an engine that no round of files can answer."""
-    what = f"model {model.name} ({model.model}): the engine {model.engine} answers the calls of debates alone"
+    what = f"model {model.name} ({model.model}): the engine {model.engine} answers debates and judges alone"
     return ModelError(f"{what}\n    give the model an api_base, and remove engine")
 
 

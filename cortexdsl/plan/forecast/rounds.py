@@ -42,11 +42,15 @@ class ChainRehearsal(Rehearsal):
 
 
 def rounds_of(plan: Plan) -> int:
-    """Return the rounds of files of a plan: its longest chain, and those that ask again; 0 without engines."""
+    """Return the rounds of files of a plan: its longest chain, judges after it, and those that ask again.
+
+    0 without engines.
+    """
     if not plan.engines:
         return 0
+    more = MORE + any(judge.engine is not None for judge in plan.judges)
     with ThreadPoolExecutor(1) as thread:  # a plan may be compiled inside a running event loop
-        return MORE + max(
+        return more + max(
             chain for task in plan.tasks.values() for chain in thread.submit(asyncio.run, _chains(plan, task)).result()
         )
 
