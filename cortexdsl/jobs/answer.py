@@ -17,10 +17,9 @@ from cortexdsl.core import Engine
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.files import write_file
 from cortexdsl.jobs.arguments import add_spec, plan_of_job
-from cortexdsl.models.batches.http import custom_id_in
-from cortexdsl.models.batches.requests import BatchResponse
 from cortexdsl.models.rounds.engines import program_of
-from cortexdsl.models.rounds.replies import missing_line, read_replies, reply_in, reply_line
+from cortexdsl.models.rounds.lines import BatchResponse, custom_id_in, reply_line
+from cortexdsl.models.rounds.replies import missing_line, read_replies, reply_in
 from cortexdsl.models.servers.processes import launch, stop, why
 from cortexdsl.models.transports.failures import from_status
 from cortexdsl.numbers import counted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -107,12 +106,3 @@ class BatchHttp:
         if self._client is not None:
             await self._client.aclose()
             self._client = None
-
-
-_CUSTOM_ID = re.compile(rb'"custom_id"\s*:\s*"([A-Za-z0-9_-]{1,64})"')
-
-
-def custom_id_in(line: bytes) -> str | None:
-    """Return the custom id that a line of results names, also if the line is cut; None if it names none."""
-    named = _CUSTOM_ID.search(line)
-    return named[1].decode("ascii") if named else None

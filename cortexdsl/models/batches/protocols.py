@@ -12,10 +12,11 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 
-from cortexdsl.models.batches.http import LONGEST_LINE, BatchHttp, custom_id_in
-from cortexdsl.models.batches.requests import BatchRequest, BatchResponse
+from cortexdsl.models.batches.http import LONGEST_LINE, BatchHttp
+from cortexdsl.models.batches.requests import BatchRequest
+from cortexdsl.models.rounds.lines import BatchResponse, Outcome, compact, custom_id_in, request_line
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import TOO_LARGE, Failure, from_status
 from cortexdsl.models.transports.interface import MOST_TOKENS
@@ -23,7 +24,6 @@ from cortexdsl.typed_json import json_at, parse_json
 
 WAVE = "cortexdsl_wave"
 """The name in a batch's metadata for the id of the wave that it was made from."""
-Outcome: TypeAlias = BatchResponse | Failure
 _PAGES = 50
 _SKEW = 3600.0
 """Seconds that the clocks of this machine and of a provider may differ."""
@@ -145,11 +145,6 @@ def protocol_of(request: BatchRequest, http: BatchHttp) -> BatchProtocol:
     raise Failure(FailureKind.BAD_REQUEST, f"there are no batches for requests to {request.url}")
 
 
-def request_line(custom_id: str, body: Mapping[str, Any]) -> bytes:
-    """Return a request as a line of a file in OpenAI's batch format."""
-    return _compact({"custom_id": custom_id, "method": "POST", "url": "/v1/chat/completions", "body": body})
-
-
 class OpenAIBatches(BatchProtocol):
     """Batches of `/chat/completions` by an uploaded file; their metadata has the id of the wave."""
 
@@ -198,7 +193,7 @@ class OpenAIBatches(BatchProtocol):
         response = result.get("response")
         if isinstance(response, Mapping) and "body" in response:
             status = response.get("status_code")
-            return BatchResponse(status if isinstance(status, int) else 200, _compact(response["body"]))
+            return BatchResponse(status if isinstance(status, int) else 200, compact(response["body"]))
         code, message = (json_at(result, "error", name) for name in ("code", "message"))
         return _without_response(str(code or ""), str(message or "the batch has no reply"))
 
@@ -214,7 +209,7 @@ class AnthropicBatches(BatchProtocol):
     def line(self, custom_id: str, request: BatchRequest) -> bytes:
         """Return a request of the batch; a batch takes no `stream`."""
         params = {name: value for name, value in request.body.items() if name != "stream"}
-        return _compact({"custom_id": custom_id, "params": params})
+        return compact({"custom_id": custom_id, "params": params})
 
     async def create(self, wave: str, lines: Sequence[bytes], file: str | None) -> str:
         """Make the batch and return its id."""
@@ -235,11 +230,11 @@ class AnthropicBatches(BatchProtocol):
     def _read(result: Mapping[str, Any]) -> Outcome:
         kind, error = str(json_at(result, "result", "type")), json_at(result, "result", "error")
         if kind == "succeeded":
-            return BatchResponse(200, _compact(json_at(result, "result", "message")))
+            return BatchResponse(200, compact(json_at(result, "result", "message")))
         if kind == "errored":
             error = json_at(error, "error") or error or {}
             status = _STATUSES.get(str(json_at(error, "type")), 500)
-            return BatchResponse(status, _compact({"type": "error", "error": error}))
+            return BatchResponse(status, compact({"type": "error", "error": error}))
         return _without_response(kind, "the batch has no reply")
 
 
@@ -290,10 +285,6 @@ def _refusal(errors: Any) -> Failure:
     status = 404 if "not_found" in code else 400
     failure = from_status(status, json.dumps({"error": {"message": message, "code": code}}), {}, 0.0)
     return Failure(failure.kind, f"the batch was refused: {message}")
-
-
-def _compact(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _id_of(made: Mapping[str, Any]) -> str:

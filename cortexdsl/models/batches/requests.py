@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from cortexdsl.core import Call, Model
+from cortexdsl.models.rounds.lines import BatchResponse
 from cortexdsl.models.transports.completions import read_completion
 from cortexdsl.models.transports.direct import body_of
 from cortexdsl.models.transports.failure_kinds import FailureKind
@@ -52,14 +53,6 @@ class BatchRequest:
     url: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResponse:
-    """The response to one request of a batch: what the ordinary way would have received."""
-
-    status: int
-    body: bytes
 
 
 class RequestWording(Protocol):

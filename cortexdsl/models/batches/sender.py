@@ -18,17 +18,16 @@ from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter
+from cortexdsl.models.rounds.sender import booking_of
 from cortexdsl.models.sender import check_reply, cost_of_failure, lost_usage
 from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw
-from cortexdsl.models.transports.prices import estimated_dollars
 from cortexdsl.models.transports.request_parts import SEED
 
 if TYPE_CHECKING:
     import httpx
 
-_LENGTHS = ("max_tokens", "max_completion_tokens")
 _SURPLUS = 100
 """Bytes of a batch for each request besides its body and custom id."""
 
@@ -193,14 +192,3 @@ class BatchSender:
         await self._http.close()
         self._waves.close()
         self._tally.waves[:] = left
-
-
-def booking_of(budget: Budget, model: Model, prompt_tokens: int) -> tuple[int, float]:
-    """Return the tokens and dollars to book for a call: with `max_tokens`, else the mean of earlier calls."""
-    longest = next((model.options[name] for name in _LENGTHS if isinstance(model.options.get(name), int)), None)
-    if longest is not None:
-        return prompt_tokens + longest, estimated_dollars(model, prompt_tokens, longest)
-    total = budget.total
-    calls = max(1, total.attempts)
-    dollars = estimated_dollars(model, prompt_tokens, 0)
-    return max(prompt_tokens, total.tokens // calls), max(dollars, total.dollars / calls)

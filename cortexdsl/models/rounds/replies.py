@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from cortexdsl.models.batches.protocols import Outcome
-from cortexdsl.models.batches.requests import BatchResponse
+from cortexdsl.models.rounds.lines import BatchResponse, Outcome, compact
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.typed_json import parse_json
@@ -33,7 +31,7 @@ def reply_in(line: bytes) -> tuple[str, Outcome] | None:
     response = content.get("response")
     status = response.get("status_code") if isinstance(response, dict) else None
     if isinstance(response, dict) and isinstance(response.get("body"), dict):
-        return name, BatchResponse(status if isinstance(status, int) else 200, _compact(response["body"]))
+        return name, BatchResponse(status if isinstance(status, int) else 200, compact(response["body"]))
     error = content.get("error")
     inner = error.get("error", error) if isinstance(error, dict) else error
     if isinstance(inner, dict) and inner.get("code") == MISSING:
@@ -41,19 +39,13 @@ def reply_in(line: bytes) -> tuple[str, Outcome] | None:
     if inner:
         codes = [status, inner.get("code") if isinstance(inner, dict) else None]
         known = next((code for code in codes if isinstance(code, int) and 400 <= code < 600), _SERVER_ERROR)
-        return name, BatchResponse(known, _compact({"error": inner}))
+        return name, BatchResponse(known, compact({"error": inner}))
     return name, Failure(FailureKind.MALFORMED, "the line of the reply has neither a response nor an error")
-
-
-def reply_line(name: str, outcome: BatchResponse) -> bytes:
-    """Return a reply as a line of the file that a job leaves."""
-    body = json.loads(outcome.body)
-    return _compact({"custom_id": name, "response": {"status_code": outcome.status, "body": body}, "error": None})
 
 
 def missing_line(name: str, why: str) -> bytes:
     """Return the line of a request that the engine has not answered."""
-    return _compact({"custom_id": name, "response": None, "error": {"code": MISSING, "message": why}})
+    return compact({"custom_id": name, "response": None, "error": {"code": MISSING, "message": why}})
 
 
 def read_replies(path: Path, known: Mapping[str, object]) -> dict[str, BatchResponse]:
@@ -131,7 +123,3 @@ def _places(path: Path) -> Iterator[tuple[bytes, int]]:
 def are_empty(paths: Iterable[Path]) -> bool:
     """Return whether no file has a line."""
     return all(path.stat().st_size == 0 for path in paths)
-
-
-def _compact(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode("ascii")

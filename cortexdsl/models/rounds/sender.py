@@ -8,19 +8,22 @@ from collections.abc import Callable
 
 from cortexdsl.core import NO_USAGE, Call, Model, Usage
 from cortexdsl.errors import ModelError
-from cortexdsl.models.batches.protocols import request_line
-from cortexdsl.models.batches.requests import Access, BatchResponse, wording_of
-from cortexdsl.models.batches.sender import booking_of
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime
+from cortexdsl.models.rounds.lines import BatchResponse, request_line
 from cortexdsl.models.rounds.replies import ReplyFiles
 from cortexdsl.models.rounds.requests import RequestSpool
 from cortexdsl.models.sender import check_reply, cost_of_failure, lost_usage
-from cortexdsl.models.transports.failures import Failure
+from cortexdsl.models.transports.completions import read_completion
+from cortexdsl.models.transports.direct import body_of
+from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import Raw
+from cortexdsl.models.transports.prices import estimated_dollars
+from cortexdsl.models.transports.request_parts import SEED, refused_parameters, sent_parameters
+from cortexdsl.models.transports.responses import refuse_error
 
-_NOWHERE = Access(None, None)
+_LENGTHS = ("max_tokens", "max_completion_tokens")
 
 
 def outside_rounds(model: Model) -> ModelError:
@@ -66,14 +69,13 @@ class RoundSender:
         RetriesExhausted
             The call has failed as often as a call is sent.
         """
-        model, wording = call.model, wording_of(call.model)
-        retries, spent = Retries(self._runtime), NO_USAGE
+        model, retries, spent = call.model, Retries(self._runtime), NO_USAGE
         for outcome in self._replies.outcomes(key):
             sent = budget.refusals.applied(call, None)
             try:
                 if not isinstance(outcome, BatchResponse):
                     raise outcome
-                raw = check_reply(await wording.read(sent, _NOWHERE, outcome), self._secrets)
+                raw = check_reply(_read(sent, outcome), self._secrets)
             except Failure as failure:
                 budget.refusals.learn(model, None, failure)
                 spent += cost_of_failure(model, failure, prompt_tokens)
@@ -85,11 +87,36 @@ class RoundSender:
             else:
                 budget.spend(spent + cost(raw))
                 return AttemptResult(raw, retries, 0.0)
-        request = await wording.request(budget.refusals.applied(call, None), _NOWHERE)
         assert model.engine is not None
-        self._requests.add(model.engine, key, request_line(key, request.body))
+        self._requests.add(model.engine, key, request_line(key, body_of(budget.refusals.applied(call, None))))
         self.missing[model.name] += 1
         tokens, dollars = booking_of(budget, model, prompt_tokens)
         self.booked += Usage(attempts=1, input_tokens=tokens, dollars=dollars)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("no one answers a call of the next round")
+
+
+def _read(call: Call, response: BatchResponse) -> Raw:
+    """Return the reply that a response holds, as `direct` reads it.
+
+    Raises
+    ------
+    Failure
+    """
+    parameters = sent_parameters(call)
+    with refused_parameters(call, parameters):
+        if response.status >= 400:
+            raise from_status(response.status, response.body.decode("utf-8", "replace"), {}, 0.0)
+        refuse_error(response.body)
+        return read_completion(response.body, seed_refused=SEED not in parameters)
+
+
+def booking_of(budget: Budget, model: Model, prompt_tokens: int) -> tuple[int, float]:
+    """Return the tokens and dollars to book for a call: with `max_tokens`, else the mean of earlier calls."""
+    longest = next((model.options[name] for name in _LENGTHS if isinstance(model.options.get(name), int)), None)
+    if longest is not None:
+        return prompt_tokens + longest, estimated_dollars(model, prompt_tokens, longest)
+    total = budget.total
+    calls = max(1, total.attempts)
+    dollars = estimated_dollars(model, prompt_tokens, 0)
+    return max(prompt_tokens, total.tokens // calls), max(dollars, total.dollars / calls)

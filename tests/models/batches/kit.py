@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 import httpx
 
 from cortexdsl.core import Call, Limits, Model
-from cortexdsl.models.batches.requests import Access, BatchResponse, wording_of
+from cortexdsl.models.batches.requests import Access, wording_of
 from cortexdsl.models.client import Client, open_client
 from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
+from cortexdsl.models.rounds.lines import BatchResponse
 from cortexdsl.models.transports.interface import Raw
 from tests.models.batch_stub import BatchStub
 
