@@ -102,6 +102,9 @@ _OWN: dict[str, Verb] = {
     "compare": Verb(FOREIGN, "cortexdsl.cli.compare", "compare the cells of any table of scores"),
     "grade": Verb(FOREIGN, "cortexdsl.cli.foreign", "read and grade replies from any program"),
     "import": Verb(FOREIGN, "cortexdsl.cli.foreign", "convert transcripts of other programs to debate records"),
+    "batch": Verb(
+        FOREIGN, "cortexdsl.cli.batch", "answer a file of requests by batches of OpenAI or Anthropic, at half the price"
+    ),
 }
 """The verbs of people, in the order of the help."""
 VERBS: Mapping[str, Verb] = _OWN | {name: verb for name, verb in _job_verbs().items() if name not in _OWN}

@@ -103,6 +103,10 @@ class BatchSettings:
     min. Then it is sent without them."""
 
 
+BATCH_PROVIDERS = ("openai", "anthropic")
+"""Providers whose batches the command `cortexdsl batch` speaks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """A program that answers the calls of models in files, round by round (docs/files.md)."""
@@ -114,6 +118,14 @@ class Engine:
     """The number of files of a round, which are answered by as many jobs side by side."""
     resources: Mapping[str, int | str] | None = word(None)
     """What such a job takes, in Snakemake's words: {gpu: 1, mem_mb: 40000}."""
+
+    @property
+    def provider(self) -> str | None:
+        """The provider whose batches answer: the command is `cortexdsl batch`, without an address of its own."""
+        words = self.command.split()
+        if words[:2] != ["cortexdsl", "batch"] or any(word.startswith("--api-base") for word in words):
+            return None
+        return next((word for word in words if word in BATCH_PROVIDERS), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +147,8 @@ class Model:
         If `transport` is `batch`.
     refused : tuple of str
         What the provider refuses, by the spec or by an earlier call: `seed`, `max_tokens`, `system` (the role).
+    is_billed : bool
+        A provider's batches answer it: its engine has a provider.
     copies : tuple of str
         Addresses of servers with the same model as the one at `api_base`; calls are spread over all.
     """
@@ -178,6 +192,7 @@ class Model:
     copies: tuple[str, ...] = ()
     engine: str | None = word(None)
     """The name of an entry of engines, which answers the calls of this model in files."""
+    is_billed: bool = False
 
     @property
     def at_each_address(self) -> tuple[Model, ...]:

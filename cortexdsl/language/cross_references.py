@@ -124,6 +124,10 @@ def _engines(spec: _References) -> Iterator[PlacedProblem]:
     answered = {name: engine for name, entry in spec.text.models.items() if (engine := entry.as_model(name).engine)}
     for name, engine in answered.items():
         yield from spec.unknown(("models", name, "engine"), "engine", engine, spec.text.engines)
+        provider = spec.text.engines[engine].provider if engine in spec.text.engines else None
+        if provider is not None and not spec.text.models[name].model.startswith(f"{provider}/"):
+            what = f"the engine {engine} asks {provider}, and {spec.text.models[name].model} is of another provider"
+            yield spec.problem(("models", name, "engine"), what, f"write model: {provider}/NAME, or another engine")
     if not answered:
         return
     for section in ("stopping", "whatif", "train", "learned"):

@@ -98,7 +98,11 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
     problems: list[PlacedProblem] = list(cross_check(node, text))
     datasets = _datasets(text, node, environment, problems)
     claims = _claims(text, node, problems)
-    models = {name: redirected(entry.as_model(name), environment) for name, entry in text.models.items()}
+    billed = {name for name, engine in text.engines.items() if engine.provider is not None}
+    models = {
+        name: redirected(replace(model, is_billed=model.engine in billed), environment)
+        for name, model in ((name, entry.as_model(name)) for name, entry in text.models.items())
+    }
     refuse_all(problems)
     agents = {
         entry.name: Agent(entry.name, models[entry.model], entry.persona, MappingProxyType(entry.vars))

@@ -162,7 +162,7 @@ def may_cost(model: Model) -> bool:
         return False
     if model.price is not None:
         return not model.price.is_free
-    return model.api_base is None and model.engine is None
+    return model.api_base is None and (model.engine is None or model.is_billed)
 
 
 def tools_of(method: Method) -> dict[str, Model]:

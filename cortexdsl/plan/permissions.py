@@ -33,7 +33,12 @@ from cortexdsl.templates.templates import Templates, shipped_prompts
 ENVIRONMENT = "env:"
 SENTENCE_MODELS = ("sentence-transformers/", "nli/")
 """Prefixes of similarities and embeddings whose models may lie in a folder, and run Python that lies there."""
-OWN_ENGINE = "python -m cortexdsl_tiny run-batch -i {requests} -o {replies}"
+OWN_ENGINES = (
+    "python -m cortexdsl_tiny run-batch -i {requests} -o {replies}",
+    "cortexdsl batch openai {requests} {replies}",
+    "cortexdsl batch anthropic {requests} {replies}",
+)
+"""Commands of this package, which send nothing elsewhere than a model entry without an engine does."""
 SEARCH_KEY = "SERPER_API_KEY"
 SHOWN = 3  # pictures that are named in one line
 SMALL = 1 << 20  # bytes of a file of a model's folder whose content counts; of larger ones (weights) the size does
@@ -97,8 +102,8 @@ def _servers(spec: Spec) -> Iterator[Permission]:
 
 def _engines(spec: Spec) -> Iterator[Permission]:
     for name, engine in spec.text.engines.items():
-        if engine.command.split() == OWN_ENGINE.split():
-            continue  # the small models of this package, which other jobs run without a question, too
+        if " ".join(engine.command.split()) in OWN_ENGINES:
+            continue
         yield Permission(f"run the command {_on_one_line(engine.command)}", spec.where(("engines", name)))
 
 
@@ -109,7 +114,7 @@ def _models(spec: Spec) -> Iterator[Permission]:
         where = spec.where(("models", name))
         if runs_here(model):
             yield from _weights(spec, model, where)
-        if runs_here(model) or model.engine is not None:
+        if runs_here(model) or (model.engine is not None and not model.is_billed):
             continue
         written = spec.text.models[name].as_model(name)
         for each in model.at_each_address:

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from cortexdsl.models.batches.http import LONGEST_LINE, BatchHttp
-from cortexdsl.models.batches.requests import BatchRequest
+from cortexdsl.models.batches.wording import BatchRequest
 from cortexdsl.models.rounds.lines import BatchResponse, Outcome, compact, custom_id_in, request_line
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import TOO_LARGE, Failure, from_status
@@ -325,3 +325,8 @@ def custom_id_of(key: str, wave: str) -> str:
 def key_of(custom_id: str) -> str:
     """Return the key of the call with a custom id."""
     return custom_id.partition("-")[0]
+
+
+def name_of(custom_id: str, wave: str) -> str:
+    """Return the name of a request by its custom id in a batch."""
+    return custom_id.removesuffix(f"-{wave}")

@@ -18,16 +18,16 @@ from cortexdsl.errors import BudgetError
 from cortexdsl.models.batches.protocols import (
     BatchProtocol,
     BatchStatus,
-    Outcome,
     belongs_to,
     custom_id_of,
     key_of,
 )
-from cortexdsl.models.batches.requests import BatchRequest
 from cortexdsl.models.batches.wave_log import Wave, WaveCall, WaveLog
+from cortexdsl.models.batches.wording import BatchRequest
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.retry import Retries, Runtime
 from cortexdsl.models.job_tally import TallyWriter
+from cortexdsl.models.rounds.lines import Outcome
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 

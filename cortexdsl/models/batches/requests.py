@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from cortexdsl.core import Call, Model
+from cortexdsl.models.batches.wording import BatchRequest
 from cortexdsl.models.rounds.lines import BatchResponse
 from cortexdsl.models.transports.completions import read_completion
 from cortexdsl.models.transports.direct import body_of
@@ -38,24 +39,7 @@ class Access(NamedTuple):
     key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRequest:
-    """The request of a call, as it would be sent.
-
-    Attributes
-    ----------
-    url : str
-    headers : mapping
-        Without those of a connection: keys, versions.
-    body : mapping
-    """
-
-    url: str
-    headers: Mapping[str, str]
-    body: Mapping[str, Any]
-
-
-class RequestWording(Protocol):
+class CallWording(Protocol):
     """Words requests and reads responses of some models."""
 
     async def request(self, call: Call, access: Access) -> BatchRequest:
@@ -77,7 +61,7 @@ class RequestWording(Protocol):
         ...
 
 
-def wording_of(model: Model) -> RequestWording:
+def wording_of(model: Model) -> CallWording:
     """Return what words the requests of a model that is asked in batches."""
     return _plain() if way_of(model) == "direct" else _translated()
 

@@ -12,8 +12,9 @@ from cortexdsl.core import BatchSettings, Call, Model, Usage
 from cortexdsl.models.batches.http import BatchHttp
 from cortexdsl.models.batches.protocols import protocol_of
 from cortexdsl.models.batches.queues import BatchQueue, JobServices, PendingCall
-from cortexdsl.models.batches.requests import Access, BatchRequest, with_seed, wording_of
+from cortexdsl.models.batches.requests import Access, with_seed, wording_of
 from cortexdsl.models.batches.wave_log import SUFFIX, Wave, WaveCall, WaveLog
+from cortexdsl.models.batches.wording import BatchRequest
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime

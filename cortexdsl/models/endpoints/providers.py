@@ -202,7 +202,7 @@ def redirected(model: Model, environment: Mapping[str, str]) -> Model:
 
     A model with an address of its own, or without a provider elsewhere, stays as it is.
     """
-    is_own = model.is_tool or model.engine is not None or runs_here(model)
+    is_own = model.is_tool or (model.engine is not None and not model.is_billed) or runs_here(model)
     if is_own or model.api_base is not None or transport_type(model.model).needs_address:
         return model
     variable = next(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 from cortexdsl.core import NO_USAGE, Call, Model, Usage
 from cortexdsl.errors import ModelError
@@ -19,7 +20,9 @@ from cortexdsl.models.transports.completions import read_completion
 from cortexdsl.models.transports.direct import body_of
 from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import Raw
+from cortexdsl.models.transports.litellm import takes_seed
 from cortexdsl.models.transports.prices import estimated_dollars
+from cortexdsl.models.transports.registry import transport_type
 from cortexdsl.models.transports.request_parts import SEED, refused_parameters, sent_parameters
 from cortexdsl.models.transports.responses import refuse_error
 
@@ -71,7 +74,7 @@ class RoundSender:
         """
         model, retries, spent = call.model, Retries(self._runtime), NO_USAGE
         for outcome in self._replies.outcomes(key):
-            sent = budget.refusals.applied(call, None)
+            sent = _as_sent(call, budget)
             try:
                 if not isinstance(outcome, BatchResponse):
                     raise outcome
@@ -88,12 +91,20 @@ class RoundSender:
                 budget.spend(spent + cost(raw))
                 return AttemptResult(raw, retries, 0.0)
         assert model.engine is not None
-        self._requests.add(model.engine, key, request_line(key, body_of(budget.refusals.applied(call, None))))
+        self._requests.add(model.engine, key, request_line(key, body_of(_as_sent(call, budget))))
         self.missing[model.name] += 1
         tokens, dollars = booking_of(budget, model, prompt_tokens)
         self.booked += Usage(attempts=1, input_tokens=tokens, dollars=dollars)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("no one answers a call of the next round")
+
+
+def _as_sent(call: Call, budget: Budget) -> Call:
+    """Return a call without what its model is known to refuse, such as a seed that its provider does not take."""
+    sent = budget.refusals.applied(call, None)
+    model = sent.model
+    has_seed = not model.is_billed or transport_type("direct/").serves(model.model) or takes_seed(model.model)
+    return sent if has_seed else replace(sent, model=replace(model, refused=(*{*model.refused, SEED},)))
 
 
 def _read(call: Call, response: BatchResponse) -> Raw:

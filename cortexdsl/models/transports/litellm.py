@@ -17,7 +17,6 @@ import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -55,34 +54,26 @@ class LitellmTransport:
 
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         """Send a call once."""
-        parameters = sent_parameters(call)
-        if not takes_seed(call.model.model):
-            parameters.pop(SEED, None)
+        parameters = _taken_parameters(call)
         with refused_parameters(call, parameters):
             return await self._post(call, api_base, api_key, parameters)
 
+    async def completion(self, call: Call, api_base: str | None, api_key: str | None) -> Mapping[str, Any]:
+        """Send a call once, and return the chat completion that litellm makes of a reply in another protocol.
+
+        Raises
+        ------
+        Failure
+        """
+        bodies: list[bytes] = []
+        answer = await self._answer(call, api_base, api_key, _taken_parameters(call), bodies)
+        return _document(answer, bodies) or {}
+
     async def _post(self, call: Call, api_base: str | None, api_key: str | None, parameters: Mapping[str, Any]) -> Raw:
-        litellm, model = load(), call.model.model
-        messages = with_cache_marks(messages_of(call), call)
-        seconds, streamed = timeout_of(call.model, self._timeout), is_streamed(call.model)
         seed_refused = SEED not in parameters
         bodies: list[bytes] = []
         try:
-            async with _attempt(seconds, bodies):
-                answer = await litellm.acompletion(
-                    model=model,
-                    messages=messages,
-                    api_base=api_base,
-                    api_key=api_key,
-                    max_retries=0,
-                    num_retries=0,
-                    litellm_logging_obj=_silent_log("acompletion", model, messages, streamed=streamed),
-                    **(STREAMED if streamed else {}),
-                    **({_NO_GATEWAY: True} if "tools" in parameters else {}),
-                    **{"timeout": seconds, "drop_params": False, **parameters},
-                )
-                if streamed and not _speaks_openai(bodies):
-                    answer = await _merged(litellm, answer)
+            answer = await self._answer(call, api_base, api_key, parameters, bodies)
         except Failure:
             raw = _as_sent(bodies, seed_refused=seed_refused, offer=call.offer)
             if raw is None:
@@ -91,7 +82,28 @@ class LitellmTransport:
         raw = _as_sent(bodies, seed_refused=seed_refused, offer=call.offer)
         if raw is not None:
             return raw
-        return _counted_by_server(_read(answer, seed_refused=seed_refused, offer=call.offer), bodies)
+        return completion(_document(answer, bodies), seed_refused=seed_refused, offer=call.offer)
+
+    async def _answer(
+        self, call: Call, api_base: str | None, api_key: str | None, parameters: Mapping[str, Any], bodies: list[bytes]
+    ) -> Any:
+        litellm, model = load(), call.model.model
+        messages = with_cache_marks(messages_of(call), call)
+        seconds, streamed = timeout_of(call.model, self._timeout), is_streamed(call.model)
+        async with _attempt(seconds, bodies):
+            answer = await litellm.acompletion(
+                model=model,
+                messages=messages,
+                api_base=api_base,
+                api_key=api_key,
+                max_retries=0,
+                num_retries=0,
+                litellm_logging_obj=_silent_log("acompletion", model, messages, streamed=streamed),
+                **(STREAMED if streamed else {}),
+                **({_NO_GATEWAY: True} if "tools" in parameters else {}),
+                **{"timeout": seconds, "drop_params": False, **parameters},
+            )
+            return await _merged(litellm, answer) if streamed and not _speaks_openai(bodies) else answer
 
     async def close(self) -> None:
         """Close litellm's connections, if litellm was ever loaded."""
@@ -179,17 +191,18 @@ async def _merged(litellm: Any, stream: Any) -> Any:
 _REASONING_COUNTS = (b"thoughtsTokenCount", b"reasoning_tokens", b"reasoningTokens", b"thinking_tokens")
 
 
-def _counted_by_server(raw: Raw, bodies: Sequence[bytes]) -> Raw:
-    """Return a reply without reasoning tokens that its server did not count: litellm estimates them."""
-    is_counted = any(name in body for body in bodies for name in _REASONING_COUNTS)
-    return raw if is_counted else replace(raw, reasoning_tokens=None)
-
-
-def _read(answer: Any, *, seed_refused: bool, offer: Offer | None) -> Raw:
-    document = answer.model_dump(exclude_none=True) if hasattr(answer, "model_dump") else None
-    if document is not None and not (document.get("usage") or {}).get("prompt_tokens"):
+def _document(answer: Any, bodies: Sequence[bytes]) -> dict[str, Any] | None:
+    """Return litellm's completion without token counts that its server did not send."""
+    if not hasattr(answer, "model_dump"):
+        return None
+    document: dict[str, Any] = answer.model_dump(exclude_none=True)
+    usage = document.get("usage") or {}
+    if not usage.get("prompt_tokens"):
         document.pop("usage", None)  # litellm writes zeros if the server counted nothing; every prompt has tokens
-    return completion(document, seed_refused=seed_refused, offer=offer)
+    if not any(name in body for body in bodies for name in _REASONING_COUNTS):  # litellm estimates them
+        for counts in (usage, usage.get("completion_tokens_details") or {}):
+            counts.pop("reasoning_tokens", None)
+    return document
 
 
 def refused_options(model: Model) -> dict[str, str]:
@@ -266,6 +279,13 @@ async def embed(
             FailureKind.MALFORMED, f"{len(vectors)} embeddings for {len(texts)} texts, or numbers that are none"
         )
     return vectors, getattr(getattr(answer, "usage", None), "prompt_tokens", None)
+
+
+def _taken_parameters(call: Call) -> dict[str, Any]:
+    parameters = sent_parameters(call)
+    if not takes_seed(call.model.model):
+        parameters.pop(SEED, None)
+    return parameters
 
 
 @functools.lru_cache(maxsize=256)

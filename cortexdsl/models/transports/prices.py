@@ -124,16 +124,16 @@ _REDIRECT = re.compile(r"env:\w+_(BASE_URL|API_BASE|ENDPOINT\w*)")
 def known_price(model: Model) -> Price | None:
     """Return the price of a model entry: the spec's, else that of litellm's list (for batches or not), else None.
 
-    A model that an engine answers is free. The list has the prices of providers, so that it says nothing about a model
-    that a variable of its provider sends to another server.
+    A model that an engine answers is free, unless the engine is a provider's batches. The list has the prices of
+    providers, so that it says nothing about a model that a variable of its provider sends to another server.
     """
     if model.price is not None:
         return model.price
-    if model.engine is not None:
+    if model.engine is not None and not model.is_billed:
         return FREE
     if _REDIRECT.fullmatch(model.api_base or "") and not model.model.startswith(_OF_AN_ACCOUNT):
         return None
-    return listed_batch_price(model.model) if model.is_batched else listed_price(model.model)
+    return listed_batch_price(model.model) if model.is_batched or model.is_billed else listed_price(model.model)
 
 
 def bills_itself(model: Model) -> bool:
