@@ -215,7 +215,7 @@ def why_not_early(claim: Claim) -> str:
             if part.over is not None:
                 return f"a claim over {part.over} needs all of them"
             if any(one.is_of_answers or one.metric in POOLED_METRICS for one in part.quantities):
-                return "calibration, risk and single agents are tested once, at the end"
+                return "calibration and single agents are tested once, at the end"
             if any(one.per for one in part.quantities):
                 return "a ratio of ratios is tested once, at the end"
     return ""

@@ -25,7 +25,7 @@ Group: TypeAlias = Literal[
     "labels",
     "instructions",
 ]
-Statistic: TypeAlias = Literal["", "ece", "auroc", "aurac", "risk", "kappa", "alpha"]
+Statistic: TypeAlias = Literal["", "ece", "auroc", "kappa", "alpha"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,6 @@ class Metric:
         If given, the metric is not a mean of `column`: it is this statistic of all debates of a cell, by the confidence
         in `column` and whether the debate is right (`cortexdsl.stats.tables.selective`), or by the verdicts and human
         labels of pairs (`cortexdsl.stats.tables.agreement`).
-    coverage : float
-        With `risk`: the share of debates, the most confident ones, whose share of wrong answers it is.
     """
 
     name: str
@@ -87,7 +85,6 @@ class Metric:
     bound: str = ""
     group: Group = ""
     statistic: Statistic = ""
-    coverage: float = 1.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -121,10 +118,6 @@ def of_samples() -> Iterator[Metric]:
             )  # fmt: skip
 
 
-COVERAGES = (50, 60, 70, 80, 90)
-"""The coverages of `risk_at`, in percent of the debates."""
-
-
 def of_debate_confidence() -> Iterator[Metric]:
     """Yield the metrics of how sure debates are as a whole."""
     column, words = "debate_confidence", "how sure debates are as a whole"
@@ -140,19 +133,12 @@ def of_debate_confidence() -> Iterator[Metric]:
     named: tuple[tuple[str, Statistic, Better, str, str], ...] = (
         ("ece_debate", "ece", "lower", "calibration error (ECE)", "ece"),
         ("auroc_debate", "auroc", "higher", "AUROC", "auroc"),
-        ("aurac_debate", "aurac", "higher", "area under the accuracy-rejection curve", "aurac"),
     )
     for name, statistic, better, title, kind in named:
         yield Metric(
             name, column, "ratio", better, f"{title} of {words}", values=_UNIT,
-            noun=title if kind == "aurac" else f"{title} of debate confidences", kind=kind, group="confidence",
+            noun=f"{title} of debate confidences", kind=kind, group="confidence",
             statistic=statistic,
-        )  # fmt: skip
-    for percent in COVERAGES:
-        yield Metric(
-            f"risk_at_{percent}", column, "share", "lower", f"share of wrong answers among the {percent} % of"
-            f" debates with the highest confidence",
-            noun=f"risk@{percent}", kind="risk", group="confidence", statistic="risk", coverage=percent / 100,
         )  # fmt: skip
 
 

@@ -316,9 +316,6 @@ GRADED = (
 GRADED_METRICS = names_of(
     metric
     for metric in (*METRICS.values(), *CALIBRATION.values())
-    if metric.column in GRADED
-    or metric.statistic in ("ece", "auroc", "aurac", "risk")
-    or not metric.column
-    or metric.group == "samples"
+    if metric.column in GRADED or metric.statistic in ("ece", "auroc") or not metric.column or metric.group == "samples"
 )
 """Metrics that questions without a right answer do not have, with their aliases."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from cortexdsl.claims.designs import Design
 from cortexdsl.core import Floats
-from cortexdsl.core.metrics import find_metric
 from cortexdsl.stats.inference import phrases
 from cortexdsl.stats.inference.areas import near_one
 from cortexdsl.stats.inference.bootstrap import DRAWS
@@ -29,7 +28,6 @@ from cortexdsl.stats.tables.units import Units, units_of, with_doubtful_rows
 _EFFECTIVE, _UNEQUAL = 12, 2
 _DOMINANT = 0.25  # with Zipf's sizes, the largest 30 %, tests of numbers err in 7.6 %
 _FEW, _VERY_FEW, _SKEWED = 50, 10, 1.5
-_WRONG = 5
 """With 2 wrong answers of 25, tests of a risk against a value err in 10 %; with 4 of 50, of an area in 7 %."""
 _FEW_DRAWS = 400  # means of lognormal tokens (sigma 1) err in 6 to 12 % with fewer degrees of freedom
 _ROUNDING = 1e-12
@@ -262,26 +260,11 @@ def _with_means(note: str, design: Design, sample: Units) -> str:
     return f"{note}; means {means}" if means else note
 
 
-def _few_wrong(sample: Units) -> str:
-    """Return a warning if an area or a risk of whole debates rests on very few wrong answers, or nothing."""
-    metric = find_metric(sample.metric)
-    if metric is None or metric.statistic not in ("aurac", "risk"):
-        return ""
-    wrong = sample.means if metric.statistic == "risk" else 1 - sample.means
-    counts = np.minimum(wrong, 1 - wrong) * metric.coverage * len(sample.share)
-    if not (counts < _WRONG).any():
-        return ""
-    cell = sample.cells[int(np.argmin(counts))]
-    return (
-        f"{sample.metric} of {cell} rests on fewer than {_WRONG} wrong answers: its test may err in up to 10 %, not 5 %"
-    )
-
-
 def _thin(design: Design, sample: Units) -> str:
     """Return a warning if units are too few or too unequal for the stated error of a test."""
     if sample.draws is not None:
         return _thin_draws(design, sample)
-    if warning := near_one(sample) or _few_wrong(sample) or _dominated(sample):
+    if warning := near_one(sample) or _dominated(sample):
         return warning
     count, what = len(sample.share), "clusters" if sample.clustered else "questions"
     if (sample.rarer >= 0).any() or sample.binary or sample.gaps.any() or not len(design.weights):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from markdown_tables import table
 
-from cortexdsl.core.metric_types import COVERAGES, SAMPLE_SIZES, Metric
+from cortexdsl.core.metric_types import SAMPLE_SIZES, Metric
 from cortexdsl.core.metrics import CALIBRATION, METRICS
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
@@ -30,7 +30,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     ),
     "Confidence of answers": ("brier_stated", "brier_raw", "brier_recalibrated", *CALIBRATION, "unmeasured"),
     "Confidence of debates": (
-        "debate_confidence", "deferred", "brier_debate", "ece_debate", "auroc_debate", "aurac_debate", "risk_at_80",
+        "debate_confidence", "deferred", "brier_debate", "ece_debate", "auroc_debate",
     ),
     "Samples": ("pass_at_5", "pass_all_5", "majority_at_5"),
     "Verdicts on pairs of replies": (
@@ -44,10 +44,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Metrics by topic, in the order of the page; of metrics that differ in a number alone, one stands for all."""
 
-NUMBERS: Mapping[str, tuple[int, ...]] = {
-    **dict.fromkeys(("pass_at", "pass_all", "majority_at"), SAMPLE_SIZES),
-    "risk_at": COVERAGES,
-}
+NUMBERS: Mapping[str, tuple[int, ...]] = dict.fromkeys(("pass_at", "pass_all", "majority_at"), SAMPLE_SIZES)
 """The numbers k that a name such as `pass_at_k` may have."""
 
 

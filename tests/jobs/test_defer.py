@@ -34,8 +34,8 @@ protocols:
       revise: {role: debater, hears: {weight: 1 - belief, keep: {top: 1}}, prompt: multi-llm/revise.j2}
     schedule: [answer, revise]
     decide: weighted
-analysis: {metrics: [accuracy, deferred, debate_confidence, brier_debate, aurac_debate, dollars]}
-hypotheses: ["risk_at_80(handing) < 0.9", "aurac_debate(vote) < 1"]
+analysis: {metrics: [accuracy, deferred, debate_confidence, brier_debate, ece_debate, dollars]}
+hypotheses: ["ece_debate(handing) < 0.9", "ece_debate(vote) < 1"]
 """
 
 
@@ -96,7 +96,7 @@ def test_the_metrics_are_in_the_tables(results: Path, scores: pd.DataFrame) -> N
     assert metrics["vote", "brier_debate"] == pytest.approx(brier)
     assert metrics["handing", "deferred"] == pytest.approx(scores.loc["handing"]["deferred"].mean())
     verdicts = pd.read_csv(results / "hypotheses.csv")
-    assert verdicts["estimate"].iloc[1] == pytest.approx(metrics["vote", "aurac_debate"])
+    assert verdicts["estimate"].iloc[1] == pytest.approx(metrics["vote", "ece_debate"])
 
 
 def test_beliefs_are_read_and_weigh_edges(records: dict[str, dict[str, Record]]) -> None:

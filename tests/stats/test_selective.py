@@ -1,4 +1,4 @@
-"""Calibration, AUROC, area and risk at a coverage of the confidence of whole debates, worked out by hand."""
+"""Calibration and AUROC of the confidence of whole debates, worked out by hand."""
 
 from __future__ import annotations
 
@@ -46,32 +46,6 @@ def debates(cells: dict[str, tuple[Floats, Floats]], replicates: int = 1) -> Sco
     return score_table(pd.concat(frames, ignore_index=True))
 
 
-def test_the_area_under_the_accuracy_rejection_curve_by_hand() -> None:
-    """Accuracy of the surest 1, 2 ... 5: 1, 1, 2/3, 3/4, 3/5; their mean."""
-    assert value("aurac_debate", CONFIDENCE, RIGHT) == pytest.approx((1 + 1 + 2 / 3 + 3 / 4 + 3 / 5) / 5)
-
-
-def test_debates_of_equal_confidence_are_accepted_in_random_order() -> None:
-    """.8 of two debates, one of them right: after one of them half a right one. 1/2, 1/2, 2/3 of three debates."""
-    confidence, right = np.array([0.8, 0.3, 0.8]), np.array([1.0, 1.0, 0.0])
-    assert value("aurac_debate", confidence, right) == pytest.approx((1 / 2 + 1 / 2 + 2 / 3) / 3)
-    assert value("risk_at_50", confidence, right) == pytest.approx(1 / 2)
-    assert value("aurac_debate", np.full(4, 0.5), np.array([1.0, 0, 0, 0])) == pytest.approx(1 / 4)
-
-
-@pytest.mark.parametrize(
-    ("metric", "expected"),
-    [
-        ("risk_at_80", 1 / 4),  # of the first four one is wrong
-        ("risk_at_60", 1 / 3),
-        ("risk_at_50", 0.5 / 2.5),  # two and a half debates: half of the wrong third one
-        ("risk_at_90", 1.5 / 4.5),
-    ],
-)
-def test_the_risk_at_a_coverage_by_hand(metric: str, expected: float) -> None:
-    assert value(metric, CONFIDENCE, RIGHT) == pytest.approx(expected)
-
-
 def test_calibration_and_auroc_are_those_of_answers() -> None:
     """AUROC is Mann-Whitney's: of six pairs (right, wrong) five are in order. Far-off confidences: Guo et al.'s ECE."""
     assert value("auroc_debate", CONFIDENCE, RIGHT) == pytest.approx(5 / 6)
@@ -84,7 +58,7 @@ def test_calibration_and_auroc_are_those_of_answers() -> None:
     assert linearised(METRICS["ece_debate"], confidence, right, alone, alone) == pytest.approx(same)
 
 
-@pytest.mark.parametrize("metric", ["aurac_debate", "risk_at_80"])
+@pytest.mark.parametrize("metric", ["auroc_debate"])
 @pytest.mark.parametrize("levels", [5, 3])
 def test_the_spread_is_that_of_the_jackknife(metric: str, levels: int) -> None:
     """Leaving out one of 200 debates at a time; confidences with many ties, as shares of votes have."""
@@ -102,26 +76,26 @@ def test_the_spread_is_that_of_the_jackknife(metric: str, levels: int) -> None:
 
 def test_replicates_of_a_question_stay_together() -> None:
     """The same five debates twice: the same values, and as much spread as once."""
-    once = units_of(debates({"a": (CONFIDENCE, RIGHT)}), [Quantity("aurac_debate", "a")])
-    twice = units_of(debates({"a": (np.tile(CONFIDENCE, 2), np.tile(RIGHT, 2))}, 2), [Quantity("risk_at_60", "a")])
+    once = units_of(debates({"a": (CONFIDENCE, RIGHT)}), [Quantity("auroc_debate", "a")])
+    twice = units_of(debates({"a": (np.tile(CONFIDENCE, 2), np.tile(RIGHT, 2))}, 2), [Quantity("auroc_debate", "a")])
     assert twice.values.shape == once.values.shape == (1, 5)
-    assert twice.means[0] == pytest.approx(1 / 3)
+    assert twice.means[0] == pytest.approx(once.means[0])
     assert twice.replicates.tolist() == [2]
 
 
 def test_debates_without_a_confidence_do_not_count_and_missing_debates_are_gaps() -> None:
     confidence = np.append(CONFIDENCE, np.nan)
     table = debates({"a": (confidence, np.append(RIGHT, 1.0)), "b": (np.tile([0.5, 0.4], 3), np.tile([1.0, 0.0], 3))})
-    assert units(table, "risk_at_80", ["a"]).means[0] == pytest.approx(1 / 4)
+    assert units(table, "auroc_debate", ["a"]).means[0] == pytest.approx(5 / 6)
     short = table.frame[~((table.frame["cell"] == "a") & (table.frame["question_id"] == "q5"))]
-    assert units(score_table(short), "risk_at_80", ["a", "b"]).gaps.tolist() == [1, 0]
+    assert units(score_table(short), "auroc_debate", ["a", "b"]).gaps.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"debate_confidence": 60.0}, "debate_confidence of a is not from 0 to 1\n    confidences are shares"),
-        ({"score": None}, "no column 'score', which risk_at_80 needs"),
+        ({"score": None}, "no column 'score', which auroc_debate needs"),
     ],
 )
 def test_tables_that_have_no_such_metric_are_refused(change: dict[str, float | None], message: str) -> None:
@@ -129,7 +103,7 @@ def test_tables_that_have_no_such_metric_are_refused(change: dict[str, float | N
     for name, number in change.items():
         frame = frame.drop(columns=name).assign(other=1.0) if number is None else frame.assign(**{name: number})
     with pytest.raises(DataError, match=message):
-        units(score_table(frame), "risk_at_80", ["a"])
+        units(score_table(frame), "auroc_debate", ["a"])
 
 
 def made(questions: int, skill: float, seed: int) -> tuple[Floats, Floats]:
@@ -139,23 +113,22 @@ def made(questions: int, skill: float, seed: int) -> tuple[Floats, Floats]:
 
 
 def test_claims_families_and_the_table_of_metrics_have_them() -> None:
-    """A cell that is surer of right answers has more area, less risk and a higher AUROC."""
+    """A cell that is surer of right answers has a higher AUROC."""
     table = debates({"sharp": made(300, 2.5, 1), "dull": made(300, 0.0, 2)})
-    claims = [
-        "aurac_debate(sharp) > aurac_debate(dull)", "risk_at_80(sharp) < risk_at_80(dull)",
-        "auroc_debate(sharp) > auroc_debate(dull)", "risk_at_50(sharp) < 0.1",
-        "risk_at_80(sharp) <= 0.9 * risk_at_80(dull)",
-    ]  # fmt: skip
+    claims = ["auroc_debate(sharp) > auroc_debate(dull)", "auroc_debate(sharp) > 0.7"]
     found = evaluate_claims(table, claims, 1, draws=399)
-    assert found["verdict"].tolist() == ["supported"] * 5
-    assert found["test"][2] == "AUROC by log odds, Student's t"
+    assert found["verdict"].tolist() == ["supported"] * 2
+    assert found["test"][0] == "AUROC by log odds, Student's t"
     compared = compare_families(
-        table.frame, [Family("f", ("sharp",), "dull")], ["ece_debate", "risk_at_80"], seed=1, draws=399
+        table.frame, [Family("f", ("sharp",), "dull")], ["ece_debate", "auroc_debate"], seed=1, draws=399
     )
-    assert compared["metric"].tolist()[-2:] == ["ece_debate", "risk_at_80"]
-    rows = metrics_table(table, ["aurac_debate", "risk_at_80", "auroc_debate"]).set_index(["cell", "metric"])
-    area = rows.loc[("sharp", "aurac_debate")]
-    assert area["estimate"] == pytest.approx(units(table, "aurac_debate", ["sharp"]).means[0])
+    assert compared["metric"].tolist() == ["ece_debate", "auroc_debate"]
+    area = (
+        metrics_table(table, ["ece_debate", "auroc_debate"])
+        .set_index(["cell", "metric"])
+        .loc[("sharp", "auroc_debate")]
+    )
+    assert area["estimate"] == pytest.approx(units(table, "auroc_debate", ["sharp"]).means[0])
     assert 0 <= area["ci_low"] < area["estimate"] < area["ci_high"] <= 1
     assert area["n_questions"] == 300
 
@@ -168,23 +141,12 @@ def test_a_metric_without_a_value_is_empty() -> None:
     assert row["n_questions"] == 0
     assert evaluate_claims(table, ["auroc_debate(a) > 0.5"], 1)["verdict"][0] == "undecided"
     empty = debates({"a": (np.full(5, np.nan), RIGHT)})
-    assert evaluate_claims(empty, ["risk_at_80(a) < 0.5"], 1)["test"][0].startswith("none: a lacks")
-
-
-def test_a_risk_that_rests_on_few_wrong_answers_is_warned_of() -> None:
-    """Four wrong ones among 40 of 50 debates, then six."""
-    for wrong, warned in ((4, True), (6, False)):
-        confidence = np.linspace(0.99, 0.2, 50)
-        right = np.ones(50)
-        right[np.linspace(3, 38, wrong).astype(int)] = 0
-        row = evaluate_claims(debates({"a": (confidence, right)}), ["risk_at_80(a) < 0.5"], 1, draws=99).iloc[0]
-        assert row["estimate"] == pytest.approx(wrong / 40)
-        assert ("rests on fewer than 5 wrong answers" in row["note"]) == warned
+    assert evaluate_claims(empty, ["ece_debate(a) < 0.5"], 1)["test"][0].startswith("none: a lacks")
 
 
 def test_such_claims_are_not_tested_before_the_run_has_ended() -> None:
-    assert why_not_early(parse_claim("risk_at_80(a) < 0.5")) == (
-        "calibration, risk and single agents are tested once, at the end"
+    assert why_not_early(parse_claim("ece_debate(a) < 0.5")) == (
+        "calibration and single agents are tested once, at the end"
     )
     assert not why_not_early(parse_claim("brier_debate(a) < 0.5"))
 
@@ -193,7 +155,7 @@ def refused(claim: str) -> Callable[[], object]:
     return lambda: evaluate_claims(debates({"a": (CONFIDENCE, RIGHT)}), [claim], 1)
 
 
-@pytest.mark.parametrize("claim", ["aurac_debate(a[rounds]) increasing", "accuracy(a) per risk_at_80 > 1"])
+@pytest.mark.parametrize("claim", ["auroc_debate(a[rounds]) increasing", "accuracy(a) per ece_debate > 1"])
 def test_forms_that_such_a_metric_does_not_have_are_refused(claim: str) -> None:
     with pytest.raises(SpecError, match=r"has no trend|is divided by a mean"):
         refused(claim)()

@@ -1,4 +1,4 @@
-"""Debates with a confidence as a whole, with claims on the bound: calibration, AUROC, area and risk at a coverage.
+"""Debates with a confidence as a whole, with claims on the bound: calibration and AUROC.
 
 Each question has a difficulty that all cells share. The confidence of a debate is a noisy view of it, either a number
 of its own or, as with three votes, 1/3, 2/3 or 1; whether the debate is right is drawn by the difficulty. The true
@@ -18,7 +18,7 @@ from cortexdsl.core import Floats
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
 from cortexdsl.stats.tables.units import units
 
-METRICS = ("brier_debate", "ece_debate", "auroc_debate", "aurac_debate", "risk_at_50", "risk_at_80")
+METRICS = ("brier_debate", "ece_debate", "auroc_debate")
 KINDS = ("a number", "three votes")
 LARGE = 1_000_000
 
