@@ -1,7 +1,6 @@
 """Every form of claim on its bound: how often is it wrongly supported or contradicted, and does a note warn?
 
-Each group of simulated experiments (`scenarios/bounds.py`; `scenarios/these.py` for claims on these questions, where
-questions are the same in every experiment) has one table with all its claims, which
+Each group of simulated experiments (`scenarios/bounds.py`) has one table with all its claims, which
 `evaluate_claims` tests without correction at 5 %. Results are added to a CSV file in blocks of runs: the command can be
 stopped and started again, and shared (`--share 2/4` makes every fourth block from the second; files of several shares
 can be joined).
@@ -25,7 +24,6 @@ import numpy as np
 import pandas as pd
 from scenarios.bounds import Group
 from scenarios.bounds import groups as bound_groups
-from scenarios.these import these_groups
 
 from cortexdsl.claims.cells import cells_of
 from cortexdsl.stats.verdicts import evaluate_claims
@@ -45,7 +43,7 @@ COLUMNS = (
 )
 WARNINGS = ("may err", "no bound", "no question showed", "could change", "not tested", "too few")
 """What the notes of doubtful verdicts say. A wrong verdict whose note says none of it counts as `silent`."""
-_GROUPS = (*bound_groups(), *these_groups())
+_GROUPS = tuple(bound_groups())
 _BY_NAME = {group.name: group for group in _GROUPS}
 
 Task = tuple[str, int, int, int]

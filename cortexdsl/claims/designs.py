@@ -156,7 +156,7 @@ def _better_on_some(claim: Front, cell: str, rival: str) -> Design:
         operator: Operator = ">" if better_of(metric) == "higher" else "<"
         terms = ((1.0, Quantity(metric, cell)), (-1.0, Quantity(metric, rival)))
         text = f"{metric}({cell}) {operator} {metric}({rival})"
-        better = Comparison(text, terms, operator, dataset=claim.dataset, fixed_questions=claim.fixed_questions)
+        better = Comparison(text, terms, operator, dataset=claim.dataset)
         sign = 1.0 if operator == ">" else -1.0
         parts.append(Design(better, better.quantities, np.array([[1.0, -1.0]]), sign=sign))
     return Design(replace(claim, text=f"{cell} is better than {rival} on one of them"), parts=tuple(parts))

@@ -14,11 +14,9 @@ from typing import Literal, TypeAlias
 
 from cortexdsl.claims.values import (
     CLAIMED_METRICS,
-    LIKE_THESE,
     NONE,
     OTHERS,
     POOLED_METRICS,
-    THESE,
     All,
     Claim,
     Comparison,
@@ -112,7 +110,7 @@ def incompatible_parts(claim: Claim) -> tuple[str, str, bool] | None:
         if not (isinstance(first, Comparison) and isinstance(second, Comparison)) or first.dataset == NONE:
             continue
         one, other = _turned(first), _turned(second)
-        subject = [(part.terms, part.dataset, part.over, part.fixed_questions, part.is_ratio) for part in (one, other)]
+        subject = [(part.terms, part.dataset, part.over, part.is_ratio) for part in (one, other)]
         if subject[0] != subject[1]:
             continue
         (low, high), (lowest, highest) = _claimed_interval(one), _claimed_interval(other)
@@ -181,9 +179,6 @@ def check_claim(claim: Claim, where: str) -> None:
         if not isinstance(part, Comparison) and pooled:
             what = f"{pooled[0]} has no trend, no best and no front"
             fail(where, claim.text, what, "compare two cells by it")
-        if part.fixed_questions and pooled:
-            what = f"{pooled[0]} is of all answers at once, and has no value for each replicate of a question"
-            fail(where, claim.text, what, f"claim it of {LIKE_THESE}: leave out `on {THESE}`")
     check_ranges(claim, where)
 
 
@@ -207,8 +202,6 @@ def needs_answers(claim: Claim) -> bool:
 def why_not_early(claim: Claim) -> str:
     """Return why a claim cannot be tested before the run has ended (`stopping:`); empty if it can."""
     for part in parts_of(claim):
-        if part.fixed_questions:
-            return "a claim on these questions needs all of their replicates"
         if isinstance(part, Front):
             return "a front is tested once, at the end"
         if isinstance(part, Comparison):

@@ -23,8 +23,7 @@
 Any claim may end in `on NAME` (one dataset), `on every dataset` or `on no dataset`; without it, a claim over several
 datasets is about the mean over datasets. A comparison that ends in `over teams`, `over seeds`, `over datasets`,
 `over prompts` or `over fits` is about a population, and these are a sample of it. A claim is about questions like
-these, with the questions that were asked as a sample of them; one that ends in `on these questions` is about no others,
-and only its replicates are a sample. A name is a cell, one of its aliases, or a method.
+these, with the questions that were asked as a sample of them. A name is a cell, one of its aliases, or a method.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ from cortexdsl.claims.values import (
     NONE,
     OTHERS,
     POOLED_METRICS,
-    THESE,
     All,
     Best,
     Claim,
@@ -96,28 +94,27 @@ def parse_claim(text: str, where: str = "hypotheses") -> Claim:
     """
     if not text.strip():
         raise SpecError([Problem(where, "a claim is a line of text, not empty", advice(""))])
-    plain, fixed_questions = _split_these(" ".join(text.translate(_SIGNS).split()))
+    plain = " ".join(text.translate(_SIGNS).split()).removesuffix(f" on {LIKE_THESE}")
+    if " on these questions" in plain:
+        what = f"`on these questions` was removed: claims are about {LIKE_THESE}"
+        fail(where, text, what, "leave it out; more questions make a claim more precise")
     if dominates := _DOMINATES.fullmatch(plain):
-        return _dominates(text, dominates, fixed_questions, where)
+        return _dominates(text, dominates, where)
     if (front := _FRONT.fullmatch(plain)) and " and " not in plain:
-        return replace(_front(text, front, where), fixed_questions=fixed_questions)
+        return _front(text, front, where)
     whole, over = _split_over(plain)
-    if over is not None and (fixed_questions or _split_these(whole)[1]):
-        what = f"is both on these questions and over {over}, where questions are a sample, too"
-        fail(where, text, what, "remove one of the two")
     body, dataset = _split_dataset(whole)
     parts = split_outside(body, " and ")
     if len(parts) == 1:
-        return _simple(text, body, dataset, over, fixed_questions, where)
+        return _simple(text, body, dataset, over, where)
     claims: list[Simple] = []
     for part in parts:
-        rest, is_these = _split_these(part.strip())
-        own, its_dataset = _split_dataset(rest)
-        claims.append(_simple(part.strip(), own, its_dataset or dataset, over, fixed_questions or is_these, where))
+        own, its_dataset = _split_dataset(part.strip())
+        claims.append(_simple(part.strip(), own, its_dataset or dataset, over, where))
     return All(text, tuple(claims))
 
 
-def _simple(text: str, body: str, dataset: str | None, over: Over | None, fixed_questions: bool, where: str) -> Simple:
+def _simple(text: str, body: str, dataset: str | None, over: Over | None, where: str) -> Simple:
     if _INTERACTS.fullmatch(body):
         what = "`interacting` was removed: claims say which difference is larger"
         fail(where, text, what, "write `accuracy(a[x=1, y=1]) - accuracy(a[x=2, y=1]) > accuracy(a[x=1, y=2]) - ...`")
@@ -125,10 +122,10 @@ def _simple(text: str, body: str, dataset: str | None, over: Over | None, fixed_
     if over is not None and (best or shape or dataset in (EVERY, NONE)):
         fail(where, text, f"`over {over}` ends a comparison, on one dataset or on the mean over them")
     if best:
-        return replace(_best(text, best, dataset, where), fixed_questions=fixed_questions)
+        return _best(text, best, dataset, where)
     if shape:
-        return replace(_shaped(text, shape, dataset, where), fixed_questions=fixed_questions)
-    comparison = replace(read_comparison(text, body, dataset, where), over=over, fixed_questions=fixed_questions)
+        return _shaped(text, shape, dataset, where)
+    comparison = replace(read_comparison(text, body, dataset, where), over=over)
     if over is not None and (
         comparison.is_ratio or comparison.margin is not None or OTHERS in (comparison.name, comparison.reference)
     ):
@@ -181,15 +178,7 @@ def _split_over(text: str) -> tuple[str, Over | None]:
     return (head.strip(), population) if population else (text, None)
 
 
-def _split_these(text: str) -> tuple[str, bool]:
-    """Split off which questions a claim is about: these alone, or questions like these."""
-    for words, fixed_questions in ((THESE, True), (LIKE_THESE, False)):
-        if text.endswith(f" on {words}"):
-            return text.removesuffix(f" on {words}").rstrip(), fixed_questions
-    return text, False
-
-
-def _dominates(text: str, clause: re.Match[str], fixed_questions: bool, where: str) -> All:
+def _dominates(text: str, clause: re.Match[str], where: str) -> All:
     """Expand `dominates`: better on each metric without a margin, at most the margin worse on each with one."""
     first, second = clause["first"].strip(), clause["second"].strip()
     listed, dataset = _split_dataset(clause["metrics"])
@@ -207,7 +196,7 @@ def _dominates(text: str, clause: re.Match[str], fixed_questions: bool, where: s
         sign = f" {'-' if higher else '+'} {margin}" if margin else ""
         operator = (">" if higher else "<") + ("=" if margin else "")
         body = f"{metric}({first}) {operator} {metric}({second}){sign}"
-        parts.append(_simple(body, body, dataset, None, fixed_questions, where))
+        parts.append(_simple(body, body, dataset, None, where))
     if not strict or len(parts) < 2:
         fail(
             where, text, "names two metrics or more, and one of them at least without a margin: there it is better",

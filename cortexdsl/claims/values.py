@@ -79,7 +79,7 @@ FORMS = (
     "{a} dominates {b} on accuracy, input_tokens", "{a} on front of {m}, total_tokens", "{m}({a}[rounds]) increasing",
     "{m}({a}[rounds]) monotone increasing",
     "best keep of {a} is mean", "{m}({a}) > {m}({b}) on every dataset",
-    "{m}({a}) > {m}({b}) over teams", "{m}({a}) > {m}({b}) over prompts", "{m}({a}) > {m}({b}) on these questions",
+    "{m}({a}) > {m}({b}) over teams", "{m}({a}) > {m}({b}) over prompts",
     "{m}({a}) > {m}({b}) and input_tokens({a}) < input_tokens({b})",
 )  # fmt: skip
 """One example of each form; `{m}` is any metric, `{a}` and `{b}` are cells."""
@@ -135,12 +135,8 @@ OTHERS = "every other"
 """Keyword instead of a cell: all other cells, one by one."""
 Operator: TypeAlias = Literal[">", "<", ">=", "<=", "=="]
 Over: TypeAlias = Literal["teams", "seeds", "datasets", "prompts", "fits"]
-THESE = "these questions"
-"""What a claim is about that ends in `on these questions`: the questions are fixed, and only draws are a sample."""
 LIKE_THESE = "questions like these"
-"""What any other claim is about: the questions are a sample, too."""
-FEWEST_DRAWS = 2
-"""The fewest replicates from which the noise of sampling can be estimated."""
+"""What a claim is about: the questions are a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +200,6 @@ class Comparison:
         A dataset's name, `EVERY`, `NONE` (the claim holds on no dataset), or None for the mean over datasets.
     over : str or None
         The population that the groups are sampled from: teams, seeds, datasets or prompts; None if only questions are.
-    fixed_questions : bool
-        The claim is about these questions: they are fixed, and only replicates are a sample.
     """
 
     text: str
@@ -216,7 +210,6 @@ class Comparison:
     margin: float | None = None
     dataset: str | None = None
     over: Over | None = None
-    fixed_questions: bool = False
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -271,12 +264,11 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The common part of claims about the grid points of a method; `these` as in `Comparison`."""
+    """The common part of claims about the grid points of a method."""
 
     text: str
     metric: str
     slice: Slice
-    fixed_questions: bool = field(default=False, kw_only=True)
 
     over = None
 
@@ -329,11 +321,6 @@ class All:
         named = {part.dataset for part in self.parts}
         return named.pop() if len(named) == 1 else None
 
-    @property
-    def fixed_questions(self) -> bool:
-        """Whether a part is about these questions."""
-        return any(part.fixed_questions for part in self.parts)
-
 
 @dataclass(frozen=True, slots=True)
 class Front:
@@ -349,15 +336,12 @@ class Front:
         Each in the direction that is its merit.
     dataset : str or None
         A dataset's name, or None for the mean over datasets.
-    fixed_questions : bool
-        As in `Comparison`.
     """
 
     text: str
     name: str
     metrics: tuple[str, ...]
     dataset: str | None = None
-    fixed_questions: bool = False
 
     over = None
 

@@ -43,7 +43,7 @@ from cortexdsl.report.terminal import claim_lines
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
 from cortexdsl.stats.inference.groups import changed_questions, equal_groups
-from cortexdsl.stats.planning.planning import further_needed
+from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.tables.rows import BoundRow, ClaimRow, ComparisonRow
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of
 from cortexdsl.stats.verdicts import evaluate_claims
@@ -123,9 +123,7 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
         if not args.report:
             return 0
     if args.claim:
-        verdicts[["questions_needed", "replicates_needed"]] = further_needed(
-            table, verdicts, arms, alpha=ALPHA, correction=args.correction
-        )
+        verdicts["questions_needed"] = questions_needed(table, verdicts, arms, alpha=ALPHA, correction=args.correction)
     compared = rows_of(comparisons, ComparisonRow, alpha=ALPHA)
     answers = [answer(row) for row in rows_of(verdicts, ClaimRow)]
     bounds = rows_of(missing_bounds(table, families, metrics, args.seed, draws=args.draws), BoundRow)

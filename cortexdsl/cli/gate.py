@@ -46,7 +46,7 @@ from cortexdsl.report.csv_rows import read_frame, rows_of
 from cortexdsl.report.gate import Gate, RequiredClaim, outcome_of
 from cortexdsl.report.phrasing.comparisons import claims_decided
 from cortexdsl.report.phrasing.ledger import changes_in_words
-from cortexdsl.stats.planning.planning import further_needed
+from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.relabelling import relabelled
 from cortexdsl.stats.tables.rows import ClaimRow
 from cortexdsl.stats.tables.score_table import ScoreTable
@@ -255,23 +255,21 @@ def _judged(found: ScoreSources, plan: PlanRecord, required: Sequence[str]) -> _
 def _required(found: ScoreSources, claims: _Claims, required: Sequence[str]) -> tuple[RequiredClaim, ...]:
     """Return the required claims with what would decide them, and its price by what the experiment paid."""
     rows, questions = claims.rows, sum(map(len, claims.table.questions))
-    needed = {text: (float("nan"), float("nan")) for text in rows}
+    needed = dict.fromkeys(rows, float("nan"))
     if not claims.plan.stopping:  # the power is that of tests without early stopping
         verdicts = pd.DataFrame({"claim": [row.claim for row in rows.values()],
                                  "verdict": [row.verdict for row in rows.values()]})  # fmt: skip
         settings: dict[str, Any] = {"alpha": claims.alpha, "correction": claims.correction, "either_side": True}
-        needed = dict(zip(rows, further_needed(claims.table, verdicts, claims.arms, **settings), strict=True))
+        needed = dict(zip(rows, questions_needed(claims.table, verdicts, claims.arms, **settings), strict=True))
     paid = None
     if claims.plan and found.own is not None:
         usage = total_of(Tallies(Path(Layout(found.own.parent.as_posix()).spent)).read()).usage
         paid = usage.dollars if usage.dollars and not usage.unpriced else None
     result = []
     for text in required:
-        counts = [None if count != count else round(count) for count in needed[text]]
-        row = replace(rows[text], questions_needed=counts[0], replicates_needed=counts[1])
-        present = len(np.unique(claims.table.replicate)) if counts[0] is None and counts[1] else questions
-        count = counts[0] or counts[1]
-        result.append(RequiredClaim(row, present, None if paid is None or count is None else paid * count / present))
+        count = None if needed[text] != needed[text] else round(needed[text])
+        price = None if paid is None or count is None else paid * count / questions
+        result.append(RequiredClaim(replace(rows[text], questions_needed=count), questions, price))
     return tuple(result)
 
 

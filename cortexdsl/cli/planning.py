@@ -308,8 +308,6 @@ def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
             price = f", {at_most} {most:,.2f} dollars" if total.is_priced else ""
             questions_needed = counted(round(row["needed"]), "question")
             lines += wrapped(f"WARNING: needs {questions_needed} ({at_most} {calls:,.0f} calls{price})", 4)
-        elif row["answerable"] is False and float(row["replicates_needed"]) < float("inf"):
-            lines.append(f"    WARNING: needs {row['replicates_needed']:,.0f} replicates of these questions")
         elif row["answerable"] is False:
             lines.append("    WARNING: cannot be answered by this plan")
         if row["note"]:
@@ -336,9 +334,6 @@ def _splits(plan: Plan, earlier: ScoreTable) -> list[str]:
         share = f"{parts.correlation.estimate:.0%} ({parts.correlation.low:.0%} to {parts.correlation.high:.0%})"
         text = f"of the variance of one debate {share} belongs to its question, by the earlier results"
         lines += ["", claim, *wrapped(text[0].upper() + text[1:] + ".", 4)]
-        if parse_claim(claim).fixed_questions:
-            lines.append("    On these questions only replicates make it more precise.")
-            continue
         splits = splits_of(parts, debates, debates, counts)
         lines.append(f"    {counted(debates, 'debate')} of each cell, split into questions and replicates:")
         lines += [

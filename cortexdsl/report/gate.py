@@ -20,7 +20,7 @@ VERSION = 1
 """Of the JSON: it rises if a key changes its meaning or goes."""
 COLUMNS = (
     "claim", "verdict", "estimate", "ci_low", "ci_high", "ci_low_simultaneous", "ci_high_simultaneous", "p",
-    "p_adjusted", "exploratory", "test", "note", "questions_needed", "replicates_needed",
+    "p_adjusted", "exploratory", "test", "note", "questions_needed",
 )  # fmt: skip
 """The columns of hypotheses.csv that the JSON has for each claim, with `words` and `dollars_needed`."""
 STATUS = {"supported": 0, "contradicted": 1, "undecided": 3}
@@ -57,11 +57,10 @@ class RequiredClaim:
         """What would decide an undecided claim, in a sentence; empty for others."""
         if self.row.verdict != "undecided" or not self.present:
             return ""
-        if self.row.questions_needed is None and self.row.replicates_needed is None:
+        if self.row.questions_needed is None:
             return "How many questions would decide it cannot be estimated from these scores."
-        what = "replicate" if self.row.questions_needed is None else "question"
         price = "" if self.dollars is None else f", and a new run with so many costs about ${in_dollars(self.dollars)}"
-        return f"These scores have {counted(self.present, what)}{price}."
+        return f"These scores have {counted(self.present, 'question')}{price}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from cortexdsl.stats.inference import phrases
 from cortexdsl.stats.inference.areas import near_one
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.contrasts import contrast_outcomes, gap_of, mean_outcome, ratio_outcome
-from cortexdsl.stats.inference.fixed_questions import drawn_contrast, drawn_outcomes, drawn_ratio, gap_of_draws
 from cortexdsl.stats.inference.outcomes import CERTAIN, LEVEL, UNTESTED, Outcome, untested_outcome
 from cortexdsl.stats.inference.unseen import NOTHING_UNSEEN, Unseen, Value, unseen_in
 from cortexdsl.stats.tables.score_table import ScoreTable
@@ -29,7 +28,6 @@ _EFFECTIVE, _UNEQUAL = 12, 2
 _DOMINANT = 0.25  # with Zipf's sizes, the largest 30 %, tests of numbers err in 7.6 %
 _FEW, _VERY_FEW, _SKEWED = 50, 10, 1.5
 """With 2 wrong answers of 25, tests of a risk against a value err in 10 %; with 4 of 50, of an area in 7 %."""
-_FEW_DRAWS = 400  # means of lognormal tokens (sigma 1) err in 6 to 12 % with fewer degrees of freedom
 _ROUNDING = 1e-12
 
 
@@ -94,7 +92,7 @@ class ClaimSetting:
 
     def sample(self, design: Design) -> Units:
         """Return the units of a design."""
-        plain = units_of(self.table, design.quantities, self.datasets, with_draws=design.claim.fixed_questions)
+        plain = units_of(self.table, design.quantities, self.datasets)
         if not self.favour:
             return plain
         return with_doubtful_rows(plain, [float(self.favour * sign > 0) for sign in design.favourable])
@@ -115,8 +113,7 @@ def evaluate_design(design: Design, setting: ClaimSetting) -> Finding:
 
 
 def _finding_of_sample(design: Design, setting: ClaimSetting, sample: Units) -> Finding:
-    gap = gap_of_draws(sample.draws) if sample.draws is not None else ""
-    if gap := gap or gap_of(sample, range(len(design.quantities))):
+    if gap := gap_of(sample, range(len(design.quantities))):
         return finding_of_outcome(untested_outcome(gap), False, sample, "")
     if design.margin is not None:
         return _equivalence(design, sample, setting, design.margin)
@@ -205,10 +202,6 @@ def _with_unseen(findings: Sequence[Finding], design: Design, setting: ClaimSett
 
 def null_of(design: Design) -> str:
     """Write the null hypothesis of the p-value of a claim."""
-    return f"{_null_of(design)}{phrases.ON_THESE if design.claim.fixed_questions else ''}"
-
-
-def _null_of(design: Design) -> str:
     if design.margin is not None:
         low, high = design.null - design.margin, design.null + design.margin
         return phrases.null_range(low, high)
@@ -219,11 +212,6 @@ def _null_of(design: Design) -> str:
 
 def _outcomes(design: Design, sample: Units, setting: ClaimSetting, null: float, level: float) -> list[Outcome]:
     seed, draws = setting.seed, setting.draws
-    if sample.draws is not None:
-        if design.ratio:
-            return [drawn_ratio(sample, row, null, level) for row in design.weights]
-        nulls = [null / design.scale] * len(design.weights)
-        return [one.scaled(design.scale) for one in drawn_outcomes(sample, design.weights, nulls, level)]
     if design.ratio:
         return [ratio_outcome(sample, row, null, seed, draws, level) for row in design.weights]
     if len(design.quantities) == 1:
@@ -262,8 +250,6 @@ def _with_means(note: str, design: Design, sample: Units) -> str:
 
 def _thin(design: Design, sample: Units) -> str:
     """Return a warning if units are too few or too unequal for the stated error of a test."""
-    if sample.draws is not None:
-        return _thin_draws(design, sample)
     if warning := near_one(sample) or _dominated(sample):
         return warning
     count, what = len(sample.share), "clusters" if sample.clustered else "questions"
@@ -278,16 +264,6 @@ def _thin(design: Design, sample: Units) -> str:
     if not (spread > 0).any() or (count >= _VERY_FEW and (count >= _FEW or skew < _SKEWED)):
         return ""
     return phrases.few_units(count, what, skew if skew >= _SKEWED else None)
-
-
-def _thin_draws(design: Design, sample: Units) -> str:
-    """Return a warning if the noise of numbers rests on few draws, so that its skewness may matter."""
-    assert sample.draws is not None
-    if sample.yes_no.all() or sample.gaps.any() or not len(design.weights):
-        return ""
-    rows = design.weights / np.where(sample.means > 0, sample.means, 1.0) if design.ratio else design.weights
-    freedom = min(drawn_contrast(sample.draws, row, 0.0).freedom for row in rows)
-    return phrases.few_draws(freedom) if freedom < _FEW_DRAWS else ""
 
 
 def _dominated(sample: Units) -> str:

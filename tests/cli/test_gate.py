@@ -96,19 +96,6 @@ def test_an_estimate_against_the_claim_also_says_what_would_decide_it(
     assert "How many questions would decide it cannot be estimated from these scores." in on_the_bound
 
 
-def test_a_claim_on_these_questions_asks_for_replicates(worse: str, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
-        f"{cell},{r},{k},{int((k * 7 + r * 3 + shift) % 10 < 6)}\n"
-        for cell, shift in (("old", 0), ("new", 4)) for r in (1, 2) for k in range(30)
-    ]  # fmt: skip
-    rows[0] = "old,1,0,0\n"
-    Path("r.csv").write_text(HEAD + "".join(rows))
-    status, text = gate(capsys, "r.csv", "--require", "accuracy(new) > accuracy(old) on these questions")
-    assert status == 3
-    assert "replicates of these questions would decide" in text
-    assert "These scores have 2 replicates." in text
-
-
 def test_the_files_have_the_same_verdicts(
     worse: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,23 +63,6 @@ def test_wordings_are_no_metric() -> None:
     assert "wording" not in score_table(_worded([1, 2, 3])).metrics
 
 
-def test_on_these_questions_wordings_are_fixed() -> None:
-    """A wording that makes everything right in each of its draws adds no noise of sampling."""
-    frame = _worded([1, 2, 1, 2])
-    frame["score"] = ((frame["cell"] == "a") & (frame["wording"] == 2)).astype(float)
-    frame.loc[frame.index[:1], "score"] = 1.0  # one draw of wording 1 is right
-    found = evaluate_claims(frame, ["accuracy(a) > accuracy(b) on these questions"], seed=1).iloc[0]
-    # One of two draws of a wording differs: variance (1/2) (2 / 4^2) / 30^2, and two pseudo-draws of (1 / 120)^2.
-    error = np.sqrt(0.5 * 2 / 16 / 900 + 2 / 120**2)
-    assert (found["ci_high"] - found["estimate"]) / error < 2.5
-    assert found["estimate"] == pytest.approx(0.5 + 1 / 120)
-
-
-def test_a_wording_asked_once_has_no_noise_on_these_questions() -> None:
-    with pytest.raises(DataError, match="at least 2 replicates of each wording"):
-        evaluate_claims(_worded([1, 2, 3]), ["accuracy(a) > accuracy(b) on these questions"], seed=1)
-
-
 def test_error_rate_over_four_prompts() -> None:
     """No difference on average, and 0.1 from wording to wording: 5 % of 400 experiments, and three standard errors."""
     random, wrong = np.random.default_rng(9), 0

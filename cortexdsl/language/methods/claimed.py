@@ -9,8 +9,6 @@ from cortexdsl.claims.meaning import FEWEST
 from cortexdsl.claims.parser import parse_point
 from cortexdsl.claims.values import (
     EVERY,
-    FEWEST_DRAWS,
-    LIKE_THESE,
     NONE,
     OTHERS,
     Comparison,
@@ -57,7 +55,6 @@ def claim_problems(spec: Spec, points: Points, wordings: Mapping[str, int]) -> I
     for i, claim in enumerate(spec.hypotheses):
         for part in parts_of(claim):
             yield from _unclaimable(spec, points, part, ("hypotheses", i))
-            yield from _unrepeated_wordings(spec, points, wordings, part, ("hypotheses", i))
             if part.over == "prompts" and isinstance(part, Comparison):
                 yield from _too_few_wordings(spec, points, wordings, part, ("hypotheses", i))
 
@@ -66,9 +63,6 @@ def _unclaimable(spec: Spec, points: Points, claim: Simple, route: Route) -> Ite
     if claim.dataset is not None and claim.dataset not in (EVERY, NONE, *spec.datasets):
         what = f"{dotted(route)}: there is no dataset {claim.dataset}"
         yield spec.problem(route, what, nearest(claim.dataset, spec.datasets, say="datasets"))
-    if claim.fixed_questions and spec.text.replicates < FEWEST_DRAWS:
-        what = f"{dotted(route)}: on these questions the noise of sampling is needed, and there is one replicate"
-        yield spec.problem(route, what, f"write replicates: {FEWEST_DRAWS} or more, or claim it of {LIKE_THESE}")
     if isinstance(claim, Comparison):
         for name in dict.fromkeys(quantity.name for quantity in claim.quantities if quantity.name != OTHERS):
             if cell_name(points, name) is None:
@@ -113,24 +107,6 @@ def _too_few_wordings(
             route, f"{where}, and {used} of them {'is' if used == 1 else 'are'} used: each replicate draws one",
             f"give at least {FEWEST} variants and {FEWEST} replicates: fewer do not show how much they differ",
         )  # fmt: skip
-
-
-def _unrepeated_wordings(
-    spec: Spec, points: Points, wordings: Mapping[str, int], claim: Simple, route: Route
-) -> Iterator[Problem]:
-    """Yield a claim on these questions about a cell whose wordings are not used twice each."""
-    if not claim.fixed_questions:
-        return
-    if isinstance(claim, Comparison):
-        names = [cell_name(points, quantity.name) or "" for quantity in claim.quantities]
-    else:
-        method = claim.name.partition("[")[0] if isinstance(claim, Front) else claim.slice.method
-        names = [name for name, (its_method, _) in points.items() if its_method == method]
-    most = max((wordings.get(name, 0) for name in names), default=0)
-    if most and spec.text.replicates < FEWEST_DRAWS * most:
-        what = f"{dotted(route)}: on these questions the noise of sampling is needed, and each wording is asked once"
-        remedy = f"write replicates: {FEWEST_DRAWS * most} or more, for {most} variants, or claim it over prompts"
-        yield spec.problem(route, what, remedy)
 
 
 def _too_few(spec: Spec, points: Points, claim: Comparison, route: Route) -> Iterator[Problem]:

@@ -11,7 +11,6 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import (
     LIKE_THESE,
     OTHERS,
-    THESE,
     All,
     Claim,
     Comparison,
@@ -116,12 +115,9 @@ def _of_claims(places: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def population(text: str) -> str:
-    """Return what the interval of a claim is about: questions like these, these questions, teams like these."""
+    """Return what the interval of a claim is about: questions like these, teams like these."""
     claim = _parsed(text)
-    kinds = (
-        f"{part.over} like these" if part.over else THESE if part.fixed_questions else LIKE_THESE
-        for part in (parts_of(claim) if claim else ())
-    )
+    kinds = (f"{part.over} like these" if part.over else LIKE_THESE for part in (parts_of(claim) if claim else ()))
     return " and ".join(dict.fromkeys(kinds)) or LIKE_THESE
 
 
@@ -224,7 +220,6 @@ def _slice(part: Slice) -> str:
 
 def _where(claim: Simple) -> str:
     where = "" if claim.dataset is None else f", on {claim.dataset}"
-    where += f", on {THESE}" if claim.fixed_questions else ""
     return where if claim.over is None else f"{where}, over {claim.over} like these"
 
 
@@ -277,11 +272,9 @@ MOST_QUESTIONS = 20_000
 
 def _needed(row: ClaimRow) -> str:
     """Say what would decide, to two digits: the estimate behind it is not more precise."""
-    needed, what = row.questions_needed, "questions"
-    if needed is None:
-        needed, what = row.replicates_needed, "replicates of these questions"
+    needed = row.questions_needed
     if row.verdict != "undecided" or needed is None:
         return ""
     if needed > MOST_QUESTIONS:
-        return f"more than {number(MOST_QUESTIONS, 1)} {what} would be needed to decide it"
-    return f"about {number(float(f'{needed:.2g}'), 1)} {what} would decide it"
+        return f"more than {number(MOST_QUESTIONS, 1)} questions would be needed to decide it"
+    return f"about {number(float(f'{needed:.2g}'), 1)} questions would decide it"

@@ -51,7 +51,7 @@ NO_SPREAD = "all questions have the same value, so nothing is known of the sprea
 
 def gap_of(sample: Units, cells: Sequence[int]) -> str:
     """Return why some cells cannot be tested on this metric, or nothing."""
-    if sample.clustered and sample.draws is None and (np.bincount(sample.stratum) < 2).any():
+    if sample.clustered and (np.bincount(sample.stratum) < 2).any():
         return "all questions of a dataset are one cluster"
     # A missing score counts as 0 only if all cells of the contrast hold scores.
     absent = sample.gaps if sample.scored[list(cells)].all() else sample.gaps + sample.missing

@@ -10,7 +10,6 @@ import re
 
 from cortexdsl.stats.inference.outcomes import UNTESTED
 
-ON_THESE = "; on these questions"
 _DETAILS = re.compile("mean over datasets|means |change per |corrected for ")
 ONE_FAILS = "at least one part does not hold, shown is "
 
@@ -94,14 +93,6 @@ def few_units(count: int, what: str, skew: float | None) -> str:
     """Warn of few questions (or clusters), with the skewness of their values if they are skewed."""
     skewed = f" of skewed values (skewness {skew:.1f})" if skew is not None else ""
     return f"with only {count} {what}{skewed} the test may err more often than stated"
-
-
-def few_draws(freedom: float) -> str:
-    """Warn that the noise of sampling rests on few draws of numbers, whose skewness replicates hardly show."""
-    return (
-        f"the noise of sampling rests on draws that count like {freedom:.0f}, and the test may err more often than "
-        "stated if they are skewed"
-    )
 
 
 def doubtful_answers(missing: int, unparsed: int, verdict: str, best: str, worst: str) -> str:

@@ -171,11 +171,8 @@ def unseen_in(
     value : function from (quantities,) means to the estimate
     side : function from the estimate to the conclusion
     """
-    questions, values = len(sample.sizes) * float(sample.sizes.min()), sample.values
-    if sample.draws is not None:  # each replicate of a question could have shown one
-        questions, values = questions * sample.draws.replicates, sample.draws.values.reshape(len(values), -1)
-    rows = range(len(quantities))
-    return moved_by(extremes_of(sample, table, quantities, rows, values), sample.means, questions, value, side)
+    questions, rows = len(sample.sizes) * float(sample.sizes.min()), range(len(quantities))
+    return moved_by(extremes_of(sample, table, quantities, rows, sample.values), sample.means, questions, value, side)
 
 
 def moved_by(

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from cortexdsl.claims.designs import Design
-from cortexdsl.claims.values import FEWEST_DRAWS, All, Comparison, Quantity, one_line
+from cortexdsl.claims.values import Comparison, Quantity, one_line
 from cortexdsl.core import EMPTY
 from cortexdsl.errors import DataError
 from cortexdsl.stats.inference.contrasts import gap_of
-from cortexdsl.stats.inference.fixed_questions import drawn_contrast
 from cortexdsl.stats.inference.outcomes import standard_error
 from cortexdsl.stats.planning.power import Truth
 from cortexdsl.stats.tables.answers import lies_in_answers
@@ -82,8 +81,6 @@ def _given(design: Design, replicates: int, expected: Expectation) -> Basis | No
     """Return the basis by `expected:` alone: scores of 0 or 1, and equal discordance of any two cells."""
     claim = design.claim
     size = _stated(design, expected)
-    if claim.fixed_questions:
-        return _given_noise(design, replicates, expected, size)
     if (own := _spread(design, expected)) is not None:
         return Basis(f"spread {own:g} given", own, size)
     if claim.metric not in SCORES or design.ratio:
@@ -101,32 +98,6 @@ def _given(design: Design, replicates: int, expected: Expectation) -> Basis | No
     if not np.isnan(size):
         truth = Truth(max(discordance, abs(size)), size, correlation)
     return Basis(f"discordance {discordance:g} {how}", truth.deviation(replicates), size, truth)
-
-
-def _given_noise(design: Design, replicates: int, expected: Expectation, size: float) -> Basis | None:
-    """Return the basis of a claim on these questions: the noise of the mean of the replicates of a question.
-
-    A `spread` of the claim itself is that of one replicate of a question. For scores of 0 and 1 the noise is at most
-    all of the spread, and less by the correlation of replicates.
-    """
-    claim = design.claim
-    if (own := _of_claim(design, expected)) is not None:
-        return Basis(f"spread {own:g} of a replicate given", float(own / np.sqrt(replicates)), size)
-    if claim.metric not in SCORES or design.ratio:
-        return None
-    noise = 1 - max(expected.correlation or 0.0, 0.0)
-    how = "all of it noise of sampling" if expected.correlation is None else f"{noise:.0%} of it noise of sampling"
-    basis = _given(_about_questions_like_these(design), 1, replace(expected, correlation=1.0, spread=EMPTY))
-    if basis is None:
-        return None
-    return Basis(f"{basis.text}, {how}", float(basis.deviation * np.sqrt(noise / replicates)), basis.expected)
-
-
-def _about_questions_like_these(design: Design) -> Design:
-    """Return the design of the same claim about questions like these."""
-    claim = design.claim
-    assert not isinstance(claim, All), "a claim with parts is planned for part by part"
-    return replace(design, claim=replace(claim, fixed_questions=False))
 
 
 def _of_claim(design: Design, expected: Expectation) -> float | None:
@@ -169,12 +140,10 @@ def _earlier(design: Design, replicates: int, expected: Expectation) -> Basis | 
         return None
     claim = design.claim
     scope = (claim.dataset,) if claim.dataset in table.datasets else ()
-    sample = units_of(table, design.quantities, scope, with_draws=claim.fixed_questions)
+    sample = units_of(table, design.quantities, scope)
     if gap_of(sample, range(len(design.cells))):
         return None
     means, stated = sample.means, _stated(design, expected)
-    if claim.fixed_questions:
-        return _earlier_noise(design, sample, replicates, stated)
     if design.ratio:
         influence = sample.parts.T @ (design.weights[0] / means)
         spread = float(np.sqrt((influence**2).sum() * sample.sizes.sum()))
@@ -192,19 +161,6 @@ def _earlier(design: Design, replicates: int, expected: Expectation) -> Basis | 
     spread = float(np.sqrt(max(variance, 1e-12)))
     truth = _behaviour(sample, size, spread, replicates) if isinstance(claim, Comparison) and len(means) == 2 else None
     return Basis("earlier results", spread, size, truth)
-
-
-def _earlier_noise(design: Design, sample: Units, replicates: int, stated: float) -> Basis | None:
-    """Return the basis of a claim on these questions by the replicates of earlier results; None without two."""
-    draws, means = sample.draws, sample.means
-    if draws is None or draws.replicates < FEWEST_DRAWS or draws.lacking:
-        return None
-    rows = design.weights / means if design.ratio else design.weights * design.scale
-    drawn = [drawn_contrast(draws, row, 0.0) for row in rows]
-    largest = int(np.argmax([one.error for one in drawn]))
-    spread = drawn[largest].error * np.sqrt(sample.sizes.sum() * draws.replicates / replicates)
-    observed = float(np.prod(means ** design.weights[0])) if design.ratio else drawn[largest].estimate
-    return Basis("earlier results", float(max(spread, 1e-6)), observed if np.isnan(stated) else stated)
 
 
 def _holds(table: ScoreTable, quantity: Quantity) -> bool:

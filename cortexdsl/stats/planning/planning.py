@@ -9,31 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import EVERY, NONE, All, Claim, Comparison, Front, Operator, Quantity
-from cortexdsl.core import Floats
-from cortexdsl.errors import CortexError, DataError, InputError
+from cortexdsl.errors import CortexError, InputError
 from cortexdsl.stats.inference.phrases import joined
 from cortexdsl.stats.inference.roots import crossing
-from cortexdsl.stats.planning.expectations import SCORES, Basis, Expectation, basis_of, missing_knowledge
+from cortexdsl.stats.planning.expectations import Basis, Expectation, basis_of, missing_knowledge
 from cortexdsl.stats.planning.power import (
     equivalence_power,
     normal_power,
     null_inflation,
     paired_power,
-    pseudo_draw_inflation,
 )
 from cortexdsl.stats.tables.score_table import ScoreTable
-from cortexdsl.stats.tables.units import units_of
 
 JOINT_DRAWS = 40_000
 _OPPOSITE: Mapping[str, Operator] = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
@@ -42,111 +37,9 @@ Direction: TypeAlias = Mapping[tuple[str, Quantity], float]
 """The weight of each mean of each dataset in a contrast, above 0 if a higher mean favours the claim."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One contrast that must be shown.
-
-    Attributes
-    ----------
-    power : function from a factor to a probability
-        The power of this contrast alone if the number of questions is multiplied by the factor.
-    direction : Direction
-    """
-
-    power: Callable[[float], float]
-    direction: Direction
-
-
-def directions_of(design: Design, datasets: Sequence[str]) -> list[Direction]:
-    """Return the direction of each contrast of a claim without parts; per dataset for claims about every dataset."""
-    where = design.claim.dataset
-    scopes = [[name] for name in datasets] if where in (EVERY, NONE) else [[where] if where else list(datasets)]
-    sign = 0.0 if design.margin is not None else design.sign
-    return [
-        {
-            (dataset, quantity): sign * float(weight) / len(scope)
-            for dataset in scope
-            for quantity, weight in zip(design.quantities, row, strict=True)
-        }
-        for row in design.weights[: 1 if design.claim.over else None]
-        for scope in scopes
-    ]
-
-
-def joint_power(powers: Sequence[float], correlation: Floats) -> float:
-    """Return the probability that all of several tests are significant.
-
-    Parameters
-    ----------
-    powers : sequence of float
-        The power of each test alone.
-    correlation : (tests, tests) array
-        Of the test statistics.
-    """
-    if len(powers) == 1:
-        return float(powers[0])
-    values, vectors = np.linalg.eigh(correlation)
-    statistics = _normals(len(powers)) @ (vectors * np.sqrt(np.maximum(values, 0))).T
-    simulated = float((statistics <= stats.norm.ppf(powers)).all(axis=1).mean())
-    return min(simulated, *powers)
-
-
-@lru_cache(maxsize=8)
-def _normals(tests: int) -> Floats:
-    return np.random.default_rng(tests).standard_normal((JOINT_DRAWS, tests))
-
-
-def correlation_of(directions: Sequence[Direction], earlier: ScoreTable | None) -> Floats:
-    """Return the correlations of contrasts: those of earlier results, else those of exchangeable means.
-
-    If means are exchangeable, contrasts of one metric are correlated as their weights are; contrasts of two metrics,
-    of two datasets, or within margins are not correlated.
-    """
-    measured = None if earlier is None else _measured(directions, earlier)
-    if measured is None:
-        places = list(dict.fromkeys(key for direction in directions for key in direction))
-        measured = np.array([[direction.get(key, 0.0) for key in places] for direction in directions])
-    size = np.sqrt((measured**2).sum(axis=1))
-    scaled = measured / np.where(size > 0, size, 1.0)[:, None]
-    correlation = scaled @ scaled.T
-    np.fill_diagonal(correlation, 1.0)
-    return np.asarray(np.clip(correlation, -1, 1))
-
-
-def _measured(directions: Sequence[Direction], earlier: ScoreTable) -> Floats | None:
-    """Return each contrast on each earlier question, minus its mean; None if the earlier results lack a value."""
-    keys = list(dict.fromkeys(key for direction in directions for key in direction))
-    datasets = list(dict.fromkeys(dataset for dataset, _ in keys))
-    moved: dict[tuple[str, Quantity], Floats] = {}
-    sizes: dict[str, int] = {}
-    for dataset in datasets:
-        named = [quantity for place, quantity in keys if place == dataset]
-        try:
-            values = units_of(earlier, named, (dataset,)).values
-        except DataError:
-            return None
-        if np.isnan(values).any():
-            return None
-        sizes[dataset] = values.shape[1]
-        scale = np.abs(values.mean(axis=1, keepdims=True)) if len({q.metric for q in named}) > 1 else 1.0
-        centred = (values - values.mean(axis=1, keepdims=True)) / np.where(scale == 0, 1.0, scale)
-        moved |= {(dataset, quantity): row for quantity, row in zip(named, centred, strict=True)}
-    return np.array([
-        np.concatenate([
-            sum(
-                (direction.get((dataset, quantity), 0.0) * moved[dataset, quantity]
-                 for place, quantity in keys if place == dataset),
-                np.zeros(sizes[dataset]),
-            ) / sizes[dataset]
-            for dataset in datasets
-        ])
-        for direction in directions
-    ])  # fmt: skip
-
-
 POWER_COLUMNS = (
     "claim", "questions", "replicates", "alpha", "basis", "deviation", "detectable", "expected", "power",
-    "needed", "answerable", "note", "replicates_needed",
+    "needed", "answerable", "note",
 )  # fmt: skip
 
 
@@ -171,8 +64,7 @@ def plan_power(
     DataFrame
         `POWER_COLUMNS`. `detectable` is the smallest distance from the claim's null value (of the log for ratios) that
         is shown with the expected power. If nothing is known of the size of the difference, `expected`, `power` and
-        `needed` (questions, over all datasets) are NaN, and `answerable` is None. For a claim on these questions
-        `needed` is NaN, as no other question says anything of it, and `replicates_needed` has the replicates.
+        `needed` (questions, over all datasets) are NaN, and `answerable` is None.
     """
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
     level = alpha if correction == "none" else alpha / max(len(parsed), 1)
@@ -198,37 +90,23 @@ def _row(design: Design, run: _PlannedRun) -> dict[str, Any]:
     else:
         each = design.parts if isinstance(design.claim, All) else [design]
     results = [_alone(part, run) for part in each]
-    hardest = min((row for row, _ in results), key=_known_power)
-    parts = [part for _, parts in results for part in parts]
+    hardest = min((row for row, _, _ in results), key=_known_power)
+    contrasts = sum(count for _, _, count in results)
     row = hardest | {"claim": design.claim.text}
     if len(each) > 1:
         row["note"] = joined(f"its hardest part is {hardest['claim']}", hardest["note"])
-    if len(parts) == 1 or any(not own for _, own in results):
+    if contrasts == 1 or any(not count for _, _, count in results):
         return row
     total = sum(n for name, n in questions.items() if any(_includes(part.claim, name) for part in each))
-    correlation = correlation_of([part.direction for part in parts], expected.earlier)
 
-    def power(factor: float) -> float:
-        return joint_power([part.power(factor) for part in parts], correlation)
+    def power(factor: float) -> float:  # Boole's inequality: at least this is true however contrasts are correlated
+        return max(0.0, 1 - sum(count * (1 - alone(factor)) for _, alone, count in results))
 
     reached = power(1.0)
     needed = _needed(lambda count: power(count / total) - expected.power)
-    note = joined(f"power is that of all {len(parts)} contrasts at once, the rest that of one", row["note"])
-    fixed_questions = all(part.claim.fixed_questions for part in each)
-    row |= _further(needed, total, run.replicates, fixed_questions=fixed_questions)
-    row |= {"questions": total, "power": reached, "answerable": bool(reached >= expected.power)}
+    note = joined(f"power is at least this for all {contrasts} contrasts at once, the rest is of one", row["note"])
+    row |= {"questions": total, "power": reached, "answerable": bool(reached >= expected.power), "needed": needed}
     return row | {"note": note}
-
-
-def _further(needed: float, questions: float, replicates: int, *, fixed_questions: bool) -> dict[str, float]:
-    """Return the questions that a claim needs, or its replicates if it is on these questions.
-
-    A mean over questions and replicates is as precise with twice the replicates as with twice such questions.
-    """
-    nan = float("nan")
-    if not fixed_questions:
-        return {"needed": needed, "replicates_needed": nan}
-    return {"needed": nan, "replicates_needed": float(np.ceil(replicates * needed / questions))}
 
 
 def _easiest(parts: Sequence[Design], run: _PlannedRun) -> Design:
@@ -245,8 +123,11 @@ def _includes(claim: Claim, dataset: str) -> bool:
     return claim.dataset in (None, EVERY, NONE, dataset)
 
 
-def _alone(design: Design, run: _PlannedRun) -> tuple[dict[str, Any], list[Part]]:
-    """Return the row of a claim without parts as for one contrast, and its contrasts if their power is known."""
+def _alone(design: Design, run: _PlannedRun) -> tuple[dict[str, Any], Callable[[float], float], int]:
+    """Return the row of a claim without parts as for one contrast, its power by size, and the number of contrasts.
+
+    The size is a factor of the planned questions. Without a known power, the number of contrasts is 0.
+    """
     questions, replicates, expected, alpha = run.questions, run.replicates, run.expected, run.alpha
     claim = design.claim
     sizes = [n for name, n in questions.items() if _includes(claim, name)]
@@ -257,7 +138,7 @@ def _alone(design: Design, run: _PlannedRun) -> tuple[dict[str, Any], list[Part]
     row: dict[str, Any] = dict.fromkeys(POWER_COLUMNS, float("nan"))
     row |= {"claim": claim.text, "questions": total, "replicates": replicates, "alpha": alpha, "answerable": None}
     if basis is None:
-        return row | {"basis": "none", "note": missing_knowledge(design)}, []
+        return row | {"basis": "none", "note": missing_knowledge(design)}, _unknown, 0
 
     def power(distance: float, count: int) -> float:
         return _power(design, basis, distance, count, replicates, alpha)
@@ -268,29 +149,26 @@ def _alone(design: Design, run: _PlannedRun) -> tuple[dict[str, Any], list[Part]
     if claim.over is not None:
         row["note"] = f"power is that for the {claim.over} of this plan: what {claim.over} differ by comes on top"
     if np.isnan(distance):
-        return row, []
+        return row, _unknown, 0
     row["expected"] = basis.expected
     if distance <= 0:
         note = joined("expected not to hold", row["note"])
-        return row | {"power": 0.0, "answerable": False, "note": note}, []
+        return row | {"power": 0.0, "answerable": False, "note": note}, _unknown, 0
     reached = power(distance, effective)
-    parts = [
-        Part(lambda factor: power(distance, max(1, round(factor * effective))), direction)
-        for direction in directions_of(design, list(questions))
-    ]
-    needed = _needed(lambda count: power(distance, count) - expected.power)
-    row |= _further(np.ceil(needed * total / effective), total, replicates, fixed_questions=claim.fixed_questions)
-    return row | {"power": reached, "answerable": bool(reached >= expected.power)}, parts
+    needed = np.ceil(_needed(lambda count: power(distance, count) - expected.power) * total / effective)
+    row |= {"power": reached, "answerable": bool(reached >= expected.power), "needed": needed}
+    contrasts = len(design.weights[: 1 if claim.over else None]) * (len(sizes) if claim.dataset in (EVERY, NONE) else 1)
+    return row, lambda factor: power(distance, max(1, round(factor * effective))), contrasts
+
+
+def _unknown(factor: float) -> float:
+    return float("nan")
 
 
 def _power(design: Design, basis: Basis, distance: float, count: int, replicates: int, alpha: float) -> float:
     """Return the power for a claim whose contrast is `distance` beyond its null value (inside its margin)."""
     truth, spread = basis.truth, basis.deviation
     inflation, freedom = 1.0, np.inf
-    if design.claim.fixed_questions:
-        freedom = float(max(count * (replicates - 1), 1))
-        if design.claim.metric in SCORES and not design.ratio and spread > 0:
-            inflation = pseudo_draw_inflation(count, replicates, spread)
     paired = truth is not None and (replicates == 1 or truth.correlation == 1)
     if truth is not None:
         freedom = max(count - 1.0, 1.0)
@@ -337,16 +215,11 @@ def _needed(lacking: Callable[[int], float], most: int = 10_000_000) -> float:
     return float(high)
 
 
-def further_needed(
-    table: ScoreTable,
-    verdicts: pd.DataFrame,
-    arms: Sequence[CellNames],
-    *,
-    alpha: float,
-    correction: str,
+def questions_needed(
+    table: ScoreTable, verdicts: pd.DataFrame, arms: Sequence[CellNames], *, alpha: float, correction: str,
     either_side: bool = False,
-) -> list[tuple[float, float]]:
-    """Return what would decide each undecided claim with 80 % power if its estimate were the truth.
+) -> list[float]:  # fmt: skip
+    """Return the questions that would decide each undecided claim with 80 % power if its estimate were the truth.
 
     Parameters
     ----------
@@ -361,41 +234,30 @@ def further_needed(
 
     Returns
     -------
-    list of (float, float)
-        For each claim the questions over all datasets, and the replicates for claims on these questions. NaN if the
-        claim is decided, if its estimate points against it (without `either_side`) or lies on its bound, or if its
-        power is not known.
+    list of float
+        For each claim the questions over all datasets. NaN if the claim is decided, if its estimate points against it
+        (without `either_side`) or lies on its bound, or if its power is not known.
     """
-    nan = float("nan")
     sizes = {name: len(ids) for name, ids in zip(table.datasets, table.questions, strict=True)}
     replicates = len(np.unique(table.replicate))
     expected = Expectation(earlier=table, is_as_earlier=True)
     # The level of each claim is the one that it has among all of them.
     level = alpha if correction == "none" else alpha / max(len(verdicts), 1)
 
-    def needed(claim: Claim) -> tuple[float, float]:
+    def needed(claim: Claim) -> float:
         try:
             plan = plan_power([claim], arms, sizes, replicates, expected, alpha=level, correction="none")
         except CortexError:
-            return nan, nan
-        counts = (float(plan["needed"][0]), sum(sizes.values())), (float(plan["replicates_needed"][0]), replicates)
-        questions, runs = (count if np.isfinite(count) and count > present else nan for count, present in counts)
-        return questions, runs
+            return float("nan")
+        count = float(plan["needed"][0])
+        return count if np.isfinite(count) and count > sum(sizes.values()) else float("nan")
 
     result = []
     for text, verdict in zip(verdicts["claim"], verdicts["verdict"], strict=True):
-        counts = (nan, nan)
-        if verdict == "undecided":
-            claim = parse_claim(text)
-            counts = needed(claim)
-            if either_side and np.isnan(counts).all() and isinstance(claim, Comparison) and claim.operator in _OPPOSITE:
-                counts = needed(replace(claim, operator=_OPPOSITE[claim.operator]))
-        result.append(counts)
+        claim = parse_claim(text)
+        count = needed(claim) if verdict == "undecided" else float("nan")
+        is_open = verdict == "undecided" and np.isnan(count)
+        if either_side and is_open and isinstance(claim, Comparison) and claim.operator in _OPPOSITE:
+            count = needed(replace(claim, operator=_OPPOSITE[claim.operator]))
+        result.append(count)
     return result
-
-
-def questions_needed(
-    table: ScoreTable, verdicts: pd.DataFrame, arms: Sequence[CellNames], *, alpha: float, correction: str
-) -> list[float]:
-    """Return the questions of `further_needed`."""
-    return [questions for questions, _ in further_needed(table, verdicts, arms, alpha=alpha, correction=correction)]

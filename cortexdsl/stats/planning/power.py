@@ -76,14 +76,6 @@ def null_inflation(discordance: float, difference: float, null: float) -> float:
     return float(np.sqrt(max(1.0, implied / spread)))
 
 
-def pseudo_draw_inflation(questions: int, replicates: int, deviation: float) -> float:
-    """Return the factor by which two pseudo-draws widen the standard error of a contrast on fixed questions.
-
-    `deviation` is that of the mean of the replicates of a question (`fixed_questions.drawn_contrast`).
-    """
-    return float(np.sqrt(1 + 2 / (questions * (replicates * deviation) ** 2)))
-
-
 def equivalence_power(
     questions: int, margin: float, deviation: float, difference: float, alpha: float = ALPHA, inflation: float = 1.0,
     freedom: float = np.inf,

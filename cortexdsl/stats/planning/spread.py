@@ -17,12 +17,11 @@ from scipy import stats
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.claims.values import CALIBRATION_METRICS, Comparison
+from cortexdsl.claims.values import POOLED_METRICS, Comparison, Quantity
 from cortexdsl.core import Floats
 from cortexdsl.errors import CortexError
 from cortexdsl.stats.inference.outcomes import LEVEL
 from cortexdsl.stats.tables.score_table import ScoreTable
-from cortexdsl.stats.tables.units import units_of
 
 FEWEST_QUESTIONS = 5
 
@@ -71,20 +70,29 @@ def claim_spread(table: ScoreTable, claim: str, arms: Sequence[CellNames]) -> Co
     parsed = parse_claim(claim)
     if not isinstance(parsed, Comparison) or parsed.is_ratio or parsed.over == "teams":
         return None
-    if any(quantity.metric in CALIBRATION_METRICS for quantity in parsed.quantities):
+    if any(one.is_of_answers or one.metric in POOLED_METRICS for one in parsed.quantities):
         return None
     dataset = parsed.dataset if parsed.dataset in table.datasets else table.datasets[0]
     try:
         design = design_of(parsed, arms)
-        draws = units_of(table, design.quantities, (dataset,), with_draws=True).draws
+        if len(design.weights) != 1 or table.wordings(design.cells):
+            return None
+        each = np.stack([_replicates(table, one, table.datasets.index(dataset)) for one in design.quantities])
     except CortexError:
         return None
-    if draws is None or draws.lacking or len(design.weights) != 1:
-        return None
-    sizes = [len(group) for group in draws.groups]
-    values = np.tensordot(design.weights[0], draws.values, axes=1)
+    values = np.tensordot(design.weights[0], each[:, :, ~np.isnan(each).all(axis=(0, 1))], axes=1)
     is_short = len(values) < FEWEST_QUESTIONS or values.shape[1] < 2 or np.isnan(values).any()
-    return None if is_short or (len(sizes) > 1 and len(set(sizes)) == 1) else components_of(values)
+    return None if is_short else components_of(values)
+
+
+def _replicates(table: ScoreTable, quantity: Quantity, dataset: int) -> Floats:
+    """Return the values of a mean on one dataset, (questions, replicates); NaN if a row is missing."""
+    column = table.metric(quantity.metric).column
+    values = table.column(column) if quantity.round is None else table.after(column, quantity.round)
+    rows = np.flatnonzero((table.dataset == dataset) & (table.cell == table.cells.index(quantity.name)))
+    placed = np.full((len(table.questions[dataset]), int(table.replicate.max()) + 1), np.nan)
+    placed[table.question[rows], table.replicate[rows]] = values[rows]
+    return placed
 
 
 def components_of(values: Floats, level: float = LEVEL) -> Components:

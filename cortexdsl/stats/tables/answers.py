@@ -222,17 +222,6 @@ def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
     return Layer.of(values, replicates, lacking, is_yes_no)
 
 
-def answer_values(table: ScoreTable, quantity: Quantity, dataset: int) -> pd.Series[float]:
-    """Return the values of a named mean on one dataset, by replicate and question; without missing ones.
-
-    Raises
-    ------
-    DataError
-        As `answer_layer`.
-    """
-    return _by_replicate(_rows(table, quantity, dataset), quantity)
-
-
 def _by_replicate(rows: pd.DataFrame, quantity: Quantity) -> pd.Series[float]:
     if quantity.metric in _BRIER:
         confidence, right = _confidences(rows, quantity.metric)

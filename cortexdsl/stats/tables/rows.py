@@ -85,7 +85,6 @@ class ClaimRow:
     runs: str = LATER(default="")
     ledger: str = LATER(default="")
     questions_needed: int | None = LATER(default=None)
-    replicates_needed: int | None = field(default=None, metadata={"is_column": False})
 
 
 @dataclass(frozen=True, slots=True)

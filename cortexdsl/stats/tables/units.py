@@ -19,7 +19,6 @@ from cortexdsl.core.metric_types import Metric
 from cortexdsl.errors import DataError
 from cortexdsl.stats.tables.answers import CellValues, Layer, answer_layer, lies_in_answers
 from cortexdsl.stats.tables.calibration import NO_AREA
-from cortexdsl.stats.tables.draws import Draws, draws_of
 from cortexdsl.stats.tables.score_table import Ints, ScoreTable
 from cortexdsl.stats.tables.selective import linearised_statistic
 
@@ -43,8 +42,6 @@ class Units(CellValues):
         Questions per dataset.
     fixed : (cells,) bool array
         The plan fixes the value of every debate.
-    draws : Draws or None
-        The value of every replicate, if asked for.
     """
 
     dataset: str
@@ -57,7 +54,6 @@ class Units(CellValues):
     fixed: Bools
     _unit: Ints
     _weight: Floats
-    draws: Draws | None = None
 
     @property
     def clustered(self) -> bool:
@@ -88,9 +84,7 @@ def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequen
     return units_of(table, [Quantity(metric, cell) for cell in cells], datasets)
 
 
-def units_of(
-    table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequence[str] = (), *, with_draws: bool = False
-) -> Units:
+def units_of(table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequence[str] = ()) -> Units:
     """Average replicates, place every expected row, and gather questions into units.
 
     Parameters
@@ -101,8 +95,6 @@ def units_of(
         the units; `per` is ignored.
     datasets : sequence of str
         One dataset, or several to average over; by default all of the table.
-    with_draws : bool
-        Whether the value of every replicate is needed, too.
 
     Notes
     -----
@@ -155,7 +147,6 @@ def units_of(
         fixed=fixed,
         _unit=unit,
         _weight=weight,
-        draws=draws_of(table, quantities, datasets, scored) if with_draws else None,
     )
 
 
@@ -171,8 +162,7 @@ def with_doubtful_rows(sample: Units, raised: Sequence[float]) -> Units:
 
     `raised` holds, per cell, the share of them that counts as right.
     """
-    draws = None if sample.draws is None else sample.draws.with_doubtful_rows(raised)
-    return replace(sample.with_values(sample.values + np.asarray(raised)[:, None] * sample.spare), draws=draws)
+    return sample.with_values(sample.values + np.asarray(raised)[:, None] * sample.spare)
 
 
 def _whole(table: ScoreTable, quantities: Sequence[Quantity], dataset: int) -> Layer:
