@@ -369,7 +369,7 @@ def test_a_conjunction_has_less_power_than_its_hardest_part() -> None:
     arms = [CellNames(cell, cell) for cell in "abc"]
     found = plan_power([*parts, " and ".join(parts)], arms, {"d": 200}, 1, known, correction="none")
     assert found["power"][2] == pytest.approx(found["power"][0] + found["power"][1] - 1)
-    assert "power is that of all 2 contrasts at once" in found["note"][2]
+    assert "power is at least this for all 2 contrasts at once" in found["note"][2]
     assert f"its hardest part is {parts[0]}" in found["note"][2]
 
 
