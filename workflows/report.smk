@@ -15,7 +15,6 @@ rule report:
         rounds=Layout("results/{experiment}").table("rounds"),
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
-        bounds=Layout("results/{experiment}").bounds,
         hypotheses=Layout("results/{experiment}").hypotheses,
         agreement=lambda wildcards: (
             Layout(f"results/{wildcards.experiment}").agreement

@@ -1,11 +1,10 @@
-# The tables of all cells, and the verdict: metrics with intervals, comparisons by family, bounds, and claims.
+# The tables of all cells, and the verdict: metrics with intervals, comparisons by family, and claims.
 
 PRODUCTS.append(
     lambda plan: [
         *(plan.layout.table(table) for table in TABLES),
         plan.layout.metrics,
         plan.layout.comparisons,
-        plan.layout.bounds,
         plan.layout.hypotheses,
     ]
 )
@@ -24,7 +23,6 @@ rule verdict:
         [Layout("results/{experiment}").table(table) for table in TABLES],
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
-        bounds=Layout("results/{experiment}").bounds,
         hypotheses=Layout("results/{experiment}").hypotheses,
     log:
         "results/{experiment}/logs/verdict.log",

@@ -17,7 +17,7 @@ import pandas as pd
 
 from cortexdsl.claims.cells import cells_of
 from cortexdsl.core import Family
-from cortexdsl.stats.inference.families import compare_families, missing_bounds
+from cortexdsl.stats.inference.families import compare_families
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.verdicts import evaluate_claims
 
@@ -61,7 +61,6 @@ def main() -> None:
     steps = {"read": (time.perf_counter() - started, time.process_time() - spent)}
     for name, task in {
         "comparisons": lambda: compare_families(table, families, METRICS, seed=1),
-        "bounds": lambda: missing_bounds(table, families, METRICS, seed=1),
         "claims": lambda: evaluate_claims(table, claims(cells), seed=1, arms=cells_of(cells)),
     }.items():
         at, used = time.perf_counter(), time.process_time()

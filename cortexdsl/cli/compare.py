@@ -31,7 +31,6 @@ from cortexdsl.report.phrasing.comparisons import (
     ORDINARY,
     TESTED,
     ComparisonWords,
-    bounds_in_words,
     changes_in_words,
     claims_decided,
     comparison_notes,
@@ -41,10 +40,10 @@ from cortexdsl.report.phrasing.comparisons import (
 )
 from cortexdsl.report.terminal import claim_lines
 from cortexdsl.stats.inference.bootstrap import DRAWS
-from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
+from cortexdsl.stats.inference.families import CORRECTIONS, compare_families
 from cortexdsl.stats.inference.groups import changed_questions, equal_groups
 from cortexdsl.stats.planning.planning import questions_needed
-from cortexdsl.stats.tables.rows import BoundRow, ClaimRow, ComparisonRow
+from cortexdsl.stats.tables.rows import ClaimRow, ComparisonRow
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of
 from cortexdsl.stats.verdicts import evaluate_claims
 from cortexdsl.text_layout import wrapped
@@ -126,7 +125,6 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
         verdicts["questions_needed"] = questions_needed(table, verdicts, arms, alpha=ALPHA, correction=args.correction)
     compared = rows_of(comparisons, ComparisonRow, alpha=ALPHA)
     answers = [answer(row) for row in rows_of(verdicts, ClaimRow)]
-    bounds = rows_of(missing_bounds(table, families, metrics, args.seed, draws=args.draws), BoundRow)
     absent = absent_in_words(absent_of(table))
     named = [*metrics, *(metric for claim in claims for metric in claim.metrics)]
     words = ComparisonWords(
@@ -136,13 +134,12 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
             TESTED,
             *([claims_decided(".05", len(claims), args.correction)] if claims else []),
             *details_in_words(answers),
-            bounds_in_words(bounds),
         ),
         (*found.notes, *([absent] if absent else [])),
         {cell: changed_questions(table, metrics[0], cell, reference) for cell in cells},
         (
             *_groups(table, metrics[0], (reference, *cells), args),
-            *comparison_notes(compared, bounds),
+            *comparison_notes(compared),
         ),
         tuple(_directions(named, {*args.lower, *args.higher})),
     )

@@ -1,7 +1,7 @@
 """Rule `verdict`: metrics with intervals, comparisons by family, and claims with their history in the ledger.
 
 Reads plan.json, the parts of the tables that each cell has, and, if a claim needs them, the answers. Writes the tables
-of all cells, metrics.csv, comparisons.csv, bounds.csv,
+of all cells, metrics.csv, comparisons.csv,
 hypotheses.csv and, of matched cells, matches.csv, and adds verdicts to the ledger.
 """
 
@@ -33,7 +33,7 @@ from cortexdsl.plan.persistence.recording import record_damage, record_files, re
 from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.stats.inference.budgets import MatchedPair, match_table
-from cortexdsl.stats.inference.families import compare_families, missing_bounds
+from cortexdsl.stats.inference.families import compare_families
 from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table
@@ -131,7 +131,7 @@ def write_verdict(layout: Layout) -> None:
     metrics_table(scores, seed=plan.seed).to_csv(layout.metrics, index=False)
     _write_comparisons(plan, scores)
     _write_claims(plan, scores)
-    tables = (layout.metrics, layout.comparisons, layout.bounds, layout.hypotheses)
+    tables = (layout.metrics, layout.comparisons, layout.hypotheses)
     record_files(layout, (*joined, *tables, *_write_matches(plan, scores)))
     seal_manifest(layout)
 
@@ -155,7 +155,6 @@ def _write_comparisons(plan: PlanRecord, scores: ScoreTable) -> None:
     if plan.stopping:
         comparisons["test"] = comparisons["test"].map(_fixed_sample)
     families_with_history(comparisons, read_journal(layout)).to_csv(layout.comparisons, index=False)
-    missing_bounds(scores, *tested, alpha=plan.alpha).to_csv(layout.bounds, index=False)
 
 
 def _write_claims(plan: PlanRecord, scores: ScoreTable) -> None:

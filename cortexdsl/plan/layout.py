@@ -211,7 +211,6 @@ class Layout:
     """The agreement of the judge with exact match."""
     comparisons = _File("comparisons.csv")
     """Comparisons of cells, by family."""
-    bounds = _File("bounds.csv")
     """Bounds on the effect of missing and unreadable answers on comparisons."""
     matches = _File("matches.csv")
     """What matched cells spent of their budgets; only with matched cells."""

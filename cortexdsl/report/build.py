@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cortexdsl.files import write_text
-from cortexdsl.metrics.axis_effects import AxisLevel
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.recording import record_pages
 from cortexdsl.plan.persistence.run_record import keep_complete
 from cortexdsl.report.data import ReportData, read_data
 from cortexdsl.report.figures.budgets import cost_figure
-from cortexdsl.report.figures.curves import learning_figure, rounds_figure
-from cortexdsl.report.figures.dots import accuracy_figure, differences_figure, grid_figure, tournament_figure
+from cortexdsl.report.figures.curves import rounds_figure
+from cortexdsl.report.figures.dots import accuracy_figure, differences_figure
 from cortexdsl.report.figures.drawing import Drawing
-from cortexdsl.report.figures.headroom import course_figure, samples_figure
+from cortexdsl.report.figures.headroom import course_figure
 from cortexdsl.report.figures.reliability import confidence_figure
 from cortexdsl.report.page import VIEW, report_page, view_page
 from cortexdsl.report.phrasing.failures import unread_line
@@ -43,13 +42,11 @@ from cortexdsl.report.tables.labels import label_table
 from cortexdsl.report.tables.results import (
     claim_table,
     family_tables,
-    grid_table,
-    levels_of,
     metric_tables,
 )
 from cortexdsl.report.tables.spending import run_cost
 from cortexdsl.report.tables.table import Table, link_numbers
-from cortexdsl.report.tables.tournament import strengths, tournament_tables
+from cortexdsl.report.tables.tournament import tournament_tables
 from cortexdsl.report.tables.training import LearnedPhase, learning_table, read_phases
 from cortexdsl.report.tables.whatif import whatif_tables
 from cortexdsl.report.unfinished import read_unfinished, stopped_page, stopped_run
@@ -94,10 +91,10 @@ def build_report(
     if stopped is not None and not stopped.lacks_only_report:
         return stopped_page(stopped)
     data = read_data(folder)
-    levels, phases = levels_of(data), read_phases(folder, data.plan)
-    figures = _figures(folder, data, levels, phases, threads) if has_figures else []
+    phases = read_phases(folder, data.plan)
+    figures = _figures(data, threads) if has_figures else []
     cost = run_cost(folder, data.plan, data.tallies, data.scores)
-    tables = _tables(folder, data, levels, phases)
+    tables = _tables(folder, data, phases)
     for drawing in figures:
         drawing.save(folder / "figures")
     for table in (*tables, *([cost.table] if cost else ())):
@@ -122,12 +119,12 @@ def build_report(
     return target
 
 
-def _tables(folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases: Sequence[LearnedPhase]) -> list[Table]:
+def _tables(folder: Path, data: ReportData, phases: Sequence[LearnedPhase]) -> list[Table]:
     """Return every table for which there is something to show, its numbers linked to debates."""
     makers = (metric_tables, family_tables, claim_table, round_table, agent_table, health_table)
     some = [table for make in makers for table in make(data)]
     maybe = (
-        agreement_table(folder), grid_table(data, levels), published_table(data), persuasion_table(folder, data),
+        agreement_table(folder), published_table(data), persuasion_table(folder, data),
         calibration_table(folder, data), learning_table(phases), match_table(data),
         fit_table(data.plan), label_table(folder),
     )  # fmt: skip
@@ -138,17 +135,9 @@ def _tables(folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases:
     return tables
 
 
-def _figures(
-    folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases: Sequence[LearnedPhase], threads: int
-) -> list[Drawing]:
-    of_data = (
-        accuracy_figure, cost_figure, course_figure, samples_figure, differences_figure, rounds_figure,
-        confidence_figure,
-    )  # fmt: skip
-    makers: list[Callable[[], Drawing | None]] = [
-        *(partial(draw, data) for draw in of_data), partial(grid_figure, data, levels),
-        partial(learning_figure, phases), partial(tournament_figure, strengths(folder), data),
-    ]  # fmt: skip
+def _figures(data: ReportData, threads: int) -> list[Drawing]:
+    of_data = (accuracy_figure, cost_figure, course_figure, differences_figure, rounds_figure, confidence_figure)
+    makers: list[Callable[[], Drawing | None]] = [partial(draw, data) for draw in of_data]
     return [drawing for drawing in in_forks(makers, threads) if drawing is not None]
 
 

@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortexdsl.core import EMPTY
 from cortexdsl.errors import DataError
 
 if TYPE_CHECKING:
@@ -43,9 +42,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 """Functions that read the text of a cell, by the annotation of its field."""
 
 
-def read_frame(
-    path: Path, kind: type[RowType], *, needed: bool = False, columns: Mapping[str, str] = EMPTY, **given: Any
-) -> tuple[RowType, ...]:
+def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given: Any) -> tuple[RowType, ...]:
     """Read a CSV file as rows of a dataclass.
 
     Parameters
@@ -56,8 +53,6 @@ def read_frame(
         What a row becomes.
     needed : bool
         Whether the file must exist; if not, a missing file gives no rows.
-    columns : mapping of field to column
-        For fields whose column has another name.
     **given
         Values of the fields that are not columns.
 
@@ -71,8 +66,7 @@ def read_frame(
             rows = csv.reader(line for line in lines if not line.startswith("#"))
             head = next(rows, [])
             places = {name: place for place, name in enumerate(head)}
-            names = {name: columns.get(name, name) for name, *_ in _columns(kind)}  # type: ignore[arg-type]
-            used = [(name, places[column]) for name, column in names.items() if column in places]
+            used = [(name, places[name]) for name, *_ in _columns(kind) if name in places]  # type: ignore[arg-type]
             return tuple(
                 _row(kind, {name: row[i] if i < len(row) else "" for name, i in used}, path, line, head, given)
                 for line, row in enumerate(filter(None, rows), 2)

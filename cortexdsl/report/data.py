@@ -20,7 +20,7 @@ from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.records.tallies import JobTally, Tallies
 from cortexdsl.report.csv_rows import read_frame
-from cortexdsl.stats.tables.rows import BoundRow, ClaimRow, ComparisonRow, MatchRow
+from cortexdsl.stats.tables.rows import ClaimRow, ComparisonRow, MatchRow
 from cortexdsl.stats.tables.score_table import absent_replicates
 
 ALPHA = 0.05
@@ -33,7 +33,6 @@ class ScoreRow:
     cell: str
     dataset: str
     replicate: str
-    question_id: str
     calls: int
     failures: int
     unparsed_turns: int
@@ -47,7 +46,6 @@ class ScoreRow:
     tool_calls: int
     other_language: int
     unmeasured: int
-    value: float | None
     score: float | None
     opening_score: float | None
     agent_score: float | None
@@ -55,8 +53,6 @@ class ScoreRow:
     lost_in_debate: float | None
     tool_uses: int = 0
     failed_tool_uses: int = 0
-    cluster: str = ""
-    wording: str = ""
     stop: str = ""
 
 
@@ -93,7 +89,6 @@ class ReportData:
     plan: PlanRecord
     metrics: tuple[MetricRow, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
-    bounds: tuple[BoundRow, ...] | None = None
     claims: tuple[ClaimRow, ...] = ()
     rounds: tuple[RoundRow, ...] = ()
     health: tuple[Health, ...] = ()
@@ -140,11 +135,6 @@ class ReportData:
         return self.cells.index(cell) if cell in self.cells else len(self.cells)
 
     @cached_property
-    def has_values(self) -> bool:
-        """Whether scores.csv has the primary metric of any debate."""
-        return any(row.value is not None for row in self.scores)
-
-    @cached_property
     def _places(self) -> Mapping[tuple[str, str, str], MetricRow]:
         return {(row.dataset, row.cell, row.metric): row for row in reversed(self.metrics)}
 
@@ -172,12 +162,11 @@ def read_data(folder: Path) -> ReportData:
     except RecordError as error:
         raise DataError(str(error)) from None
     metrics = read_frame(folder / "metrics.csv", MetricRow, needed=True)
-    scores = read_scores(folder, _primary(metrics, plan.metrics))
+    scores = read_scores(folder)
     return ReportData(
         plan,
         metrics=metrics,
         comparisons=read_frame(folder / "comparisons.csv", ComparisonRow, alpha=plan.alpha),
-        bounds=read_frame(Path(layout.bounds), BoundRow) if Path(layout.bounds).exists() else None,
         claims=read_frame(folder / "hypotheses.csv", ClaimRow),
         rounds=read_frame(folder / "rounds.csv", RoundRow),
         health=health_of(scores),
@@ -194,15 +183,9 @@ def read_data(folder: Path) -> ReportData:
     )
 
 
-def read_scores(folder: Path, primary: str | None = None) -> tuple[ScoreRow, ...]:
-    """Read scores.csv; no rows if there is no table of scores. Without a primary metric `value` is unknown."""
-    columns = {"value": value_column(primary)} if primary else {}
-    return read_frame(Path(Layout(folder.as_posix()).table("scores")), ScoreRow, columns=columns)
-
-
-def value_column(metric: str) -> str:
-    """Return the column of scores.csv that has the values of a primary metric."""
-    return "score" if metric == "accuracy" else metric
+def read_scores(folder: Path) -> tuple[ScoreRow, ...]:
+    """Read the rows of scores.csv that a report sums up; none if the table is not there."""
+    return read_frame(Path(Layout(folder.as_posix()).table("scores")), ScoreRow)
 
 
 def health_of(scores: Iterable[ScoreRow]) -> tuple[Health, ...]:

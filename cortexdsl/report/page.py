@@ -24,7 +24,6 @@ from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.budgets import unmatched_line
 from cortexdsl.report.tables.debates import CALIBRATION, PERSUASION
 from cortexdsl.report.tables.fits import FITS
-from cortexdsl.report.tables.results import GRID
 from cortexdsl.report.tables.spending import RunCost
 from cortexdsl.report.tables.table import Table
 from cortexdsl.report.tables.tournament import JUDGES, TOURNAMENT
@@ -40,15 +39,11 @@ _DATA = {
     "accuracy": "metrics",
     "cost": "metrics",
     "courses": "scores",
-    "samples": "metrics",
     "differences": "comparisons",
     "confidence": "reliability",
-    "grid": "tables/grid",
-    "learning": "tables/learning",
-    "tournament": "tournament",
 }
 _OWN_SECTIONS = (
-    "hypotheses", "rounds", "agents", "agreement", "health", FITS, GRID, LEARNING, PERSUASION, CALIBRATION,
+    "hypotheses", "rounds", "agents", "agreement", "health", FITS, LEARNING, PERSUASION, CALIBRATION,
     EFFECTS, CAUSES, TOURNAMENT, JUDGES,
 )  # fmt: skip
 """Tables that have a place of their own; all others stand with the metrics."""
@@ -81,7 +76,7 @@ def report_page(
         shared=shared,
         tested=list(provenance.how_tested(data, answers, has_tables=True)),
         families=families_in_words(data),
-        notes=list(comparison_notes(data.comparisons, data.bounds)),
+        notes=list(comparison_notes(data.comparisons)),
         drawings={drawing.name: drawing for drawing in figures},
         inline=inline_drawing,
         data=lambda name: f"{_DATA.get(name, name)}.csv",

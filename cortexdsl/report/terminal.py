@@ -148,7 +148,7 @@ def _differences(data: ReportData) -> Iterator[str]:
         yield from wrapped(f"{family.name}{mark}: {family.how}", 2, 4)
         for noun, found in family.found.items():
             yield from wrapped(f"{noun}: {found}", 4, 6)
-    for sentence in comparison_notes(data.comparisons, data.bounds):
+    for sentence in comparison_notes(data.comparisons):
         yield from wrapped(sentence, 2, 4)
 
 

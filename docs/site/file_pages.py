@@ -22,7 +22,6 @@ CHECKSUM = {"checksum": "CRC-32 of everything before it in the line; always last
 TABLES: Mapping[str, tuple[str, type]] = {
     "hypotheses.csv": ("The claims of the spec with their verdicts.", tests.ClaimRow),
     "comparisons.csv": ("Cells against their references; `difference` is cell minus reference.", tests.ComparisonRow),
-    "bounds.csv": ("Whether missing and unreadable answers could change a comparison.", tests.BoundRow),
     "matches.csv": ("What matched cells spent, as a share of their budgets.", tests.MatchRow),
     "metrics.csv": ("Metrics of cells. The dataset `all` is the mean over datasets.", rows.MetricRow),
     "rounds.csv": ("Accuracy, consensus and listening after each round.", rows.RoundRow),

@@ -60,7 +60,7 @@ def run_watched(spec: str) -> None:
     outputs = [job.output for job in asking_jobs(plan)]
     outputs += [path for table in PARTS for path in table_parts(plan, table)]
     outputs += [*map(layout.table, TABLES), layout.plan, layout.declared, layout.metrics, layout.comparisons]
-    outputs += [layout.bounds, layout.hypotheses, layout.report]
+    outputs += [layout.hypotheses, layout.report]
     begin_run(layout, outputs, plan.digest)
     run_jobs(spec)
 

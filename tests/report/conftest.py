@@ -75,12 +75,6 @@ arithmetic,sparse,slow,quick,8,6,6,6,2,0
 arithmetic,sparse,slow,vote,3,0,0,0,3,0
 """
 
-BOUNDS = """\
-family,dataset,metric,cell,reference,missing,unparsed,difference,p_adjusted,worst_difference,worst_p_adjusted,changes
-main,arithmetic,accuracy,sparse,full,0,8,0.05,0.024,0.01,0.4,True
-main,arithmetic,accuracy,vote,full,1,0,-0.08,0.07,-0.09,0.06,False
-"""
-
 CALIBRATION = """\
 dataset,cell,confidence,answers,stated,mean_confidence,accuracy,brier,ece
 arithmetic,sparse,stated,40,40,0.9,0.5,0.4,0.4
@@ -141,8 +135,7 @@ def results(tmp_path: Path) -> Path:
 def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The invented results with tests of all cells and confidences, and their whole report; only to be read."""
     folder = write_results(tmp_path_factory.mktemp("reported") / "invented")
-    for name, text in {"bounds": BOUNDS, "calibration": CALIBRATION}.items():
-        (folder / f"{name}.csv").write_text(text)
+    (folder / "calibration.csv").write_text(CALIBRATION)
     build_report(folder, VERSIONS)
     return folder
 

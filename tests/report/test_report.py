@@ -24,7 +24,6 @@ from tests.display.made import said as tallied
 from tests.display.made import write as write_tallies
 
 from .conftest import (
-    BOUNDS,
     CALIBRATION,
     COMPARISONS,
     HOSTILE,
@@ -90,8 +89,7 @@ def digests(folder: Path) -> dict[str, str]:
 def test_same_inputs_give_the_same_bytes(reported: Path, tmp_path: Path) -> None:
     """A report is a function of its tables: no clock, no random ids, in page, figures and tables alike."""
     second = write_results(tmp_path / "b")
-    for name, text in {"bounds": BOUNDS, "calibration": CALIBRATION}.items():
-        (second / f"{name}.csv").write_text(text)
+    (second / "calibration.csv").write_text(CALIBRATION)
     build_report(second, VERSIONS, threads=3)
     assert digests(reported) == digests(second)
     assert {path.split(".")[-1] for path in digests(reported)} == {"html", "svg", "pdf", "png", "csv", "md", "tex"}
@@ -301,27 +299,6 @@ def test_questions_are_whole_numbers(results: Path) -> None:
     assert "40 questions, 1 replicate each." in said
     assert "40.0 questions" not in said
     assert "Questions 40 " in said
-
-
-def test_what_stands_beside_the_comparisons_is_said(reported: Path) -> None:
-    """One sentence each, on the page and in the terminal: doubtful answers."""
-    sentences = (
-        "Scoring them as right instead could change 1 comparison: sparse against full (accuracy, arithmetic).",
-    )
-    found = page_in(reported)
-    terminal = " ".join(terminal_report(reported, has_how=True).split())
-    for sentence in sentences:
-        assert sentence in found.text
-        assert sentence in terminal
-
-
-def test_doubtful_answers_that_change_nothing_are_said_too(results: Path) -> None:
-    """An old result without the file says nothing; with it, that nothing would change, or that none is doubtful."""
-    assert "missing or unreadable" not in page_of(results).text
-    (results / "bounds.csv").write_text(BOUNDS.replace("True", "False"))
-    assert "would change no conclusion (2 comparisons with such answers)." in page_of(results).text
-    (results / "bounds.csv").write_text(BOUNDS.splitlines()[0] + "\n")
-    assert "No answer is missing or unreadable, so none could change a comparison." in page_of(results).text
 
 
 def test_what_was_tested_and_which_interval_is_which_is_said_to_every_reader(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from cortexdsl.stats.inference.families import (
     CORRECTIONS,
     adjust,
     compare_families,
-    missing_bounds,
     simultaneous_level,
 )
 from cortexdsl.stats.inference.paired import Paired
@@ -94,19 +93,6 @@ def test_effect_sizes_by_hand() -> None:
     assert discordant_odds_ratio(np.array([1.0, 1.0, 0.0])) == pytest.approx(5)
     assert discordant_odds_ratio(np.zeros(3)) == 1
     assert d_z(np.zeros(3)) == 0
-
-
-def test_missing_answers_that_could_change_a_difference_are_shown() -> None:
-    """12 to 2 discordant is significant (p 0.013); with 10 questions of the reference missing it could be 12 to 12."""
-    answers = two_by_two(10, 12, 2, 6)
-    frame = long_table(answers)
-    lost = frame.index[(frame.cell == "b") & (frame.score == 0)][:10]
-    bounds = missing_bounds(frame.drop(index=lost), [Family("f", ("a",), "b")], ["score"], seed=1)
-    row = bounds.iloc[0]
-    assert (row["missing"], row["unparsed"], row["changes"]) == (10, 0, True)
-    assert row["worst_difference"] == pytest.approx(0)
-    assert row["difference"] == row["best_difference"] == pytest.approx(10 / 30)
-    assert missing_bounds(frame, [Family("f", ("a",), "b")], ["score"], seed=1).empty
 
 
 def test_a_metric_with_gaps_says_so_and_still_counts() -> None:

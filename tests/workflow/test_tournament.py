@@ -66,7 +66,6 @@ def test_a_tournament_runs_from_its_ballots_to_its_report(fresh: Bench) -> None:
         assert row["calls"] == "1"
     page = (results / "report.html").read_text()
     assert "How far the ranking depends on the judge" in page
-    assert (results / "figures/tournament.svg").is_file()
     assert "Tournament on open" in fresh.cortexdsl("report", "--text", "results/open").text
 
     # Replayed byte for byte; another judge asks again for itself alone; a deleted table is made without a call.

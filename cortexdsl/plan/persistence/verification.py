@@ -26,7 +26,7 @@ from cortexdsl.plan.record import PlanRecord, plan_or_empty, spec_of
 from cortexdsl.program import version_in_words
 from cortexdsl.records.tallies import read_tally
 
-ALWAYS = tuple(f"{name}.csv" for name in ("scores", "metrics", "comparisons", "bounds", "hypotheses"))
+ALWAYS = tuple(f"{name}.csv" for name in ("scores", "metrics", "comparisons", "hypotheses"))
 """Tables that every finished experiment has: if one is missing, it was deleted."""
 OF_CELLS = ("debates", "judgements", "parts", "pools", "train")
 NOT_RECORDED = ("logs", "rounds", "servers", "spent")

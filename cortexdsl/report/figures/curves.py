@@ -12,7 +12,6 @@ from cortexdsl.metrics.rows import RoundRow
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import Drawing, Sheet, colours, draw_figure, explain, legend_height, percent_tick
 from cortexdsl.report.phrasing.names import CellName, brief, shown_cells
-from cortexdsl.report.tables.training import LearnedPhase
 
 MANY = 60  # lines that a panel has room for
 
@@ -73,33 +72,3 @@ def _line(axes: Axes, rows: Sequence[RoundRow], measure: str, look: tuple[str, s
         markersize=0 if is_thin else 3.5, alpha=0.55 if is_thin else 1, zorder=1.5 if is_thin else 2.5,
         linestyle=(0, (4, 2)) if is_level else "-", label=None if is_thin else brief(one.method, 24),
     )  # fmt: skip
-
-
-def learning_figure(phases: Sequence[LearnedPhase]) -> Drawing | None:
-    """Draw the loss on validation examples, and the share of pairs learned, over the epochs; a line for each phase."""
-    shown = [phase for phase in phases if len(phase.looks) > 1]
-    if not shown:
-        return None
-    series = colours([phase.name for phase in shown])
-
-    def draw(canvas: Figure, sheet: Sheet) -> None:
-        across = 1 if sheet.is_column else 2
-        grid = canvas.subplots(2 // across, across, sharex=True, squeeze=False)
-        for title, axes in zip(("Loss", "Pairs preferred"), grid.flat, strict=True):
-            for phase in shown:
-                colour, marker = series[phase.name]
-                losses = [(look.epoch, look.loss) for look in phase.looks]
-                shares = [(look.epoch, 100 * look.preferred) for look in phase.looks if look.preferred is not None]
-                values = losses if title == "Loss" else shares
-                if values:
-                    x, y = zip(*values, strict=True)
-                    axes.plot(x, y, marker, linestyle="-", color=colour, markersize=3, label=brief(phase.name, 24))
-            axes.set_title(title)
-            axes.margins(0.03, 0.1)
-        grid.flat[1].yaxis.set_major_formatter(percent_tick)
-        explain(canvas, sheet)
-        for axes in grid[-1]:
-            axes.set_xlabel("Epoch")
-
-    caption = "On questions kept for validation: the loss, and the share of pairs whose better reply has gained more."
-    return draw_figure("learning", caption, lambda sheet: 4.2 if sheet.is_column else 2.6, draw)

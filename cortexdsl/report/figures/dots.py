@@ -1,19 +1,15 @@
-"""Dots with intervals, one row a cell: accuracies, differences from references, axes of grids."""
+"""Dots with intervals, one row a cell: accuracies, differences from references."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from cortexdsl.metrics.axis_effects import AxisLevel
-from cortexdsl.metrics.rows import TournamentRow
-from cortexdsl.metrics.tournament import ALL as ALL_JUDGES
 from cortexdsl.numbers import THIN, Kind, counted
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, draw_figure, tick
@@ -105,22 +101,6 @@ def differences_figure(data: ReportData) -> Drawing | None:
     return draw_figure("differences", caption, plot.height, plot.draw)
 
 
-def tournament_figure(rows: Sequence[TournamentRow], data: ReportData) -> Drawing | None:
-    """Draw the strengths of a tournament with their intervals, a panel for each judge and dataset."""
-    panels: dict[str, list[_Dot]] = {}
-    for row in rows:
-        if row.strength is not None:
-            judge = "all judges" if row.judge == ALL_JUDGES else row.judge
-            name = judge if len(data.datasets) < 2 else f"{row.dataset}, {judge}"
-            panels.setdefault(name, []).append(_Dot(row.cell, row.strength, row.ci_low, row.ci_high, is_filled=True))
-    if not panels:
-        return None
-    names = {row.cell: row.cell for row in rows}
-    plot = _Plot(panels, names, "number", "Strength (log-odds)", zero=True)
-    caption = f"Strength of each cell by the ballots of each judge, with its 95{THIN}% interval."
-    return draw_figure("tournament", caption, plot.height, plot.draw)
-
-
 def _left_out(number: int) -> str:
     return f" {counted(number, 'row of a grid is', 'rows of grids are')} only in the table." if number else ""
 
@@ -205,24 +185,3 @@ def _panel(axes: Axes, dots: Sequence[_Dot], height: Mapping[str, int], scale: f
             markeredgecolor=colour, markeredgewidth=1.3,
             markerfacecolor=colour if dot.is_filled or dot.is_reference else PAPER,
         )  # fmt: skip
-
-
-def grid_figure(data: ReportData, levels: Sequence[AxisLevel]) -> Drawing | None:
-    """Draw the effect of every value of every axis with its interval; None if there is no grid."""
-    if not levels or data.primary is None:
-        return None
-    how = wording(data.primary)
-    several = len({level.method for level in levels}) > 1
-    labels, dots = {}, []
-    for level in levels:
-        key = f"{level.method}\n{level.axis}\n{level.value}"
-        labels[key] = f"{f'{level.method}: ' * several}{level.axis} = {level.value}"
-        low, high = (end if isfinite(end) else None for end in (level.low, level.high))
-        dots.append(_Dot(key, level.effect, low, high, is_filled=True))
-    labels = dict(list(labels.items())[:MANY])
-    plot = _Plot({"grid": dots}, labels, how.kind, "Against other values", zero=True)
-    caption = (
-        f"What each value of an axis does to {how.noun}, in the mean over all other axes, against the axis's other "
-        f"values, with its 95{THIN}% interval (not corrected)."
-    ) + _left_out(len(levels) - len(labels))
-    return draw_figure("grid", caption, plot.height, plot.draw)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from cortexdsl.metrics.outcome import COURSES, course_of
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.figures.drawing import PALETTE, PAPER, Drawing, Sheet, colours, draw_figure, explain, percent_tick
-from cortexdsl.report.phrasing.names import brief, fold_name, group_by_method, shown_cells
+from cortexdsl.report.figures.drawing import PALETTE, PAPER, Drawing, Sheet, draw_figure, explain, percent_tick
+from cortexdsl.report.phrasing.names import fold_name, shown_cells
 
 PITCH = 0.24
 MANY = 40  # rows that a figure has room for
@@ -78,42 +76,3 @@ def course_shares(data: ReportData) -> dict[str, dict[str, float]]:
         }
         for cell, by_dataset in counts.items()
     }
-
-
-_CURVES = {"pass_at": "pass@k", "majority_at": "majority@k", "pass_all": "pass^k"}
-_NAMED = re.compile(r"(pass_at|pass_all|majority_at)_(\d+)")
-
-
-def samples_figure(data: ReportData) -> Drawing | None:
-    """Draw pass@k, majority@k and pass^k of sampled cells over k; None if the spec asks for none of them."""
-    dataset = data.datasets[-1] if data.datasets else ""
-    lines: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for row in data.metrics:
-        named = _NAMED.fullmatch(row.metric)
-        if named and row.dataset == dataset and row.estimate is not None:
-            lines.setdefault((named[1], row.cell), []).append((int(named[2]), row.estimate))
-    cells = [one.cell for one in group_by_method(data.cells) if len(lines.get(("pass_at", one.cell), ())) > 1]
-    if not cells:
-        return None
-    series = colours(cells)
-
-    def draw(canvas: Figure, sheet: Sheet) -> None:
-        across = 1 if sheet.is_column else len(_CURVES)
-        grid = canvas.subplots(len(_CURVES) // across, across, sharey=True, squeeze=False)
-        for (form, title), axes in zip(_CURVES.items(), grid.flat, strict=True):
-            for cell in cells:
-                points = sorted(lines.get((form, cell), ()))
-                colour, marker = series[cell]
-                x, y = [k for k, _ in points], [100 * value for _, value in points]
-                axes.plot(x, y, marker, linestyle="-", color=colour, markersize=3, label=brief(cell, 24))
-            axes.set_title(title)
-            axes.set_xlabel("k")
-            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-            axes.yaxis.set_major_formatter(percent_tick)
-        explain(canvas, sheet)
-
-    caption = (
-        "What k samples of a question give: the chance that one is right (pass@k), the score of their vote "
-        "(majority@k), the chance that all are right (pass^k); questions with fewer samples are left out."
-    )
-    return draw_figure("samples", caption, lambda sheet: 6.0 if sheet.is_column else 2.6, draw)

@@ -11,7 +11,7 @@ from cortexdsl.numbers import THIN, counted, difference, interval
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.stats.inference.groups import Changes
-from cortexdsl.stats.tables.rows import BoundRow, ComparisonRow
+from cortexdsl.stats.tables.rows import ComparisonRow
 
 _TOGETHER = (
     f"A difference has its 95{THIN}% interval, widened so that all of its family are right at once in 95{THIN}% of "
@@ -23,7 +23,6 @@ _FDR = (
 )
 _NONE = f"In a family without correction, a difference has its ordinary 95{THIN}% interval."
 ORDINARY = f"the ordinary 95{THIN}% interval of one difference."
-_SHOWN = 3  # comparisons, or cells, that a sentence names
 
 _EFFECTS = {
     "d_z": "d: mean difference over its standard deviation across questions.",
@@ -81,7 +80,7 @@ def is_exploratory(rows: Sequence[ComparisonRow]) -> bool:
     return all(row.exploratory for row in rows)
 
 
-def comparison_notes(rows: Sequence[ComparisonRow], bounds: Sequence[BoundRow] | None = ()) -> Iterator[str]:
+def comparison_notes(rows: Sequence[ComparisonRow]) -> Iterator[str]:
     """Yield each note of some comparisons once, which are exploratory, and which could be changed by other answers."""
     families = _by(rows, "family")
     late = dict.fromkeys(
@@ -95,8 +94,6 @@ def comparison_notes(rows: Sequence[ComparisonRow], bounds: Sequence[BoundRow] |
         nouns = ", ".join(dict.fromkeys(wording(row.metric).noun for row in own))
         which = f"{own[0].cell}, {nouns}, {own[0].dataset}" if len(own) == 1 else f"{len(own)} comparisons of {nouns}"
         yield f"{which}: {note}."
-    if any(row.changes for row in bounds or ()):
-        yield bounds_in_words(bounds)
 
 
 def table_terms(rows: Sequence[ComparisonRow]) -> Iterator[str]:
@@ -189,24 +186,6 @@ class ComparisonWords:
 def _by(rows: Sequence[ComparisonRow], name: str) -> dict[str, list[ComparisonRow]]:
     """Group rows by a column, in order of appearance."""
     return by_key((getattr(row, name), row) for row in rows)
-
-
-def bounds_in_words(rows: Sequence[BoundRow] | None) -> str:
-    """Say whether missing and unreadable answers, which count as wrong, could change what a comparison finds.
-
-    Older results do not say it; then the text is empty.
-    """
-    if rows is None:
-        return ""
-    if not rows:
-        return "No answer is missing or unreadable, so none could change a comparison."
-    changed = [row for row in rows if row.changes]
-    counts = "Missing and unreadable answers count as wrong. Scoring them as right instead"
-    if not changed:
-        return f"{counts} would change no conclusion ({counted(len(rows), 'comparison')} with such answers)."
-    named = [f"{row.cell} against {row.reference} ({wording(row.metric).noun}, {row.dataset})" for row in changed]
-    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
-    return f"{counts} could change {counted(len(changed), 'comparison')}: {', '.join(named[:_SHOWN])}{more}."
 
 
 def changes_in_words(cell: str, reference: str, changes: Changes, *, named: int = 0) -> str:

@@ -17,7 +17,6 @@ from cortexdsl.report.phrasing.citations import data_in_words
 from cortexdsl.report.phrasing.claims import Answer, details_in_words
 from cortexdsl.report.phrasing.comparisons import (
     TESTED,
-    bounds_in_words,
     claims_decided,
     intervals,
     table_terms,
@@ -76,7 +75,6 @@ def how_tested(data: ReportData, answers: Sequence[Answer], *, has_tables: bool 
         yield from (
             table_terms(data.comparisons) if has_tables else [intervals({row.correction for row in data.comparisons})]
         )
-        yield bounds_in_words(data.bounds)
 
 
 def stopping_line(data: ReportData) -> str:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
-import pandas as pd
-
 from cortexdsl.claims.values import LIKE_THESE
-from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
 from cortexdsl.metrics.rows import MetricRow
-from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
+from cortexdsl.numbers import NOTHING, THIN, counted, difference, interval, number, p_value
 from cortexdsl.records.links import find_link
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.claims import adjusted_interval, answer, population
@@ -27,7 +24,6 @@ from cortexdsl.report.tables.table import (
     Table,
     TableEntry,
     column,
-    count,
     group,
     numbers,
     tabulate,
@@ -37,7 +33,6 @@ from cortexdsl.report.tables.table import (
 )
 from cortexdsl.stats.tables.rows import ComparisonRow
 
-GRID = "grid"
 _LINKED = 12  # maximum of cells that a link names
 _INTERVALS = f"with 95{THIN}% intervals about {LIKE_THESE}"
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
@@ -82,46 +77,6 @@ def metric_entry(data: ReportData, row: MetricRow | None) -> TableEntry:
         return TableEntry(NOTHING, (None, None, None))
     link = find_link(data.experiment, dataset=row.dataset, cell=row.cell)
     return with_interval((row.estimate, row.ci_low, row.ci_high), wording(row.metric).kind, link)
-
-
-def levels_of(data: ReportData) -> list[AxisLevel]:
-    """Return every value of every grid axis on the primary metric; none if there is no grid, or no scores."""
-    arms = data.plan.arms
-    if not data.has_values or not any(axes for arm in arms for _, axes in arm.points):
-        return []
-    rows = [(row.dataset, row.cell, row.cluster or row.question_id, row.value) for row in data.scores]
-    return axis_levels(pd.DataFrame(rows, columns=["dataset", "cell", "unit", "value"]), arms)
-
-
-def grid_table(data: ReportData, levels: Sequence[AxisLevel]) -> Table | None:
-    """Return a row for each value of each axis; None if there is no grid."""
-    if not levels or data.primary is None:
-        return None
-    how = wording(data.primary)
-
-    def link(level: AxisLevel) -> str:
-        return find_link(data.experiment, cell=list(level.cells)) if len(level.cells) <= _LINKED else ""
-
-    fields = [
-        numbers("Value", "value", lambda row: f"{row.axis} = {row.value}", is_numeric=False),
-        group("Method", "method"),
-        group("Axis", "axis"),
-        count("Cells", "cells", lambda row: len(row.cells)),
-        value(how.title, "mean", lambda mean: estimate(mean, how.kind), link=link),
-        numbers(
-            "Against other values",
-            ("effect", "ci_low", "ci_high"),
-            lambda row: difference(row.effect, how.kind),
-            of=attrgetter("effect", "low", "high"),
-            more=lambda row: interval(row.low, row.high, how.kind, signed=True),
-        ),
-    ]
-    caption = (
-        f"What each axis does to {how.noun}: the mean over all other axes at each value, and against the axis's other "
-        f"values, with its 95{THIN}% interval."
-    )
-    note = "Paired by question; not corrected: a description. Tests of single cells are in the families."
-    return tabulate(GRID, caption, fields, levels, note)
 
 
 def family_tables(data: ReportData) -> Iterator[Table]:

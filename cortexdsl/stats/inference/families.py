@@ -22,9 +22,9 @@ from cortexdsl.stats.inference.contrasts import contrast_outcomes
 from cortexdsl.stats.inference.outcomes import LEVEL, Outcome
 from cortexdsl.stats.inference.phrases import joined
 from cortexdsl.stats.inference.unseen import Unseen, extremes_of, moved_by
-from cortexdsl.stats.tables.rows import BoundRow, ComparisonRow, columns_of, columns_of_tests
+from cortexdsl.stats.tables.rows import ComparisonRow, columns_of_tests
 from cortexdsl.stats.tables.score_table import ALL, ScoreTable, absent_of, score_table
-from cortexdsl.stats.tables.units import Units, units, with_doubtful_rows
+from cortexdsl.stats.tables.units import Units, units
 
 CORRECTIONS = {"holm": "holm", "bh": "fdr_bh"}
 
@@ -150,67 +150,11 @@ def compare_families(
     return pd.DataFrame(rows, columns=columns_of_tests(ComparisonRow))
 
 
-def missing_bounds(
-    scores: pd.DataFrame | ScoreTable,
-    families: Sequence[Family],
-    metrics: Sequence[str],
-    seed: int,
-    arms: Sequence[CellNames] = (),
-    draws: int = DRAWS,
-    alpha: float = 0.05,
-) -> pd.DataFrame:
-    """Return the comparisons that missing or unreadable answers could change.
-
-    The comparisons are repeated with every missing or unreadable row of the cell right and those of the reference
-    wrong (best), and vice versa (worst).
-
-    Returns
-    -------
-    DataFrame
-        `BoundRow`, one row per comparison that has such rows. `changes` is whether significance or direction
-        differ between the comparison, its best case and its worst case.
-    """
-    table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    known = tuple(arms) or cells_of(table.cells)
-    rows: list[dict[str, Any]] = []
-    for family in families:
-        if not any(_doubtful(table, metric) for metric in metrics):
-            continue
-        plain = _family(table, family, metrics, seed, known, draws)
-        worst = _family(table, family, metrics, seed, known, draws, raised=(0.0, 1.0))
-        best = _family(table, family, metrics, seed, known, draws, raised=(1.0, 0.0))
-        for row, low, high in zip(plain, worst, best, strict=True):
-            if row["_missing"] or row["_unparsed"]:
-                conclusions = {_conclusion(case, alpha) for case in (row, low, high)}
-                rows.append(
-                    row
-                    | {"missing": row["_missing"], "unparsed": row["_unparsed"], "changes": len(conclusions) > 1}
-                    | {"worst_difference": low["difference"], "worst_p_adjusted": low["p_adjusted"]}
-                    | {"best_difference": high["difference"], "best_p_adjusted": high["p_adjusted"]}
-                )
-    return pd.DataFrame(rows, columns=columns_of(BoundRow))
-
-
-def _doubtful(table: ScoreTable, metric: str) -> bool:
-    """Return whether any cell of the table has missing or unreadable rows that could change a metric."""
-    scopes = [units(table, metric, _cells_on(table, name), (name,)) for name in table.datasets]
-    return any(scope.missing.any() or scope.unparsed.any() for scope in scopes)
-
-
-def _cells_on(table: ScoreTable, dataset: str) -> tuple[str, ...]:
-    here = np.unique(table.cell[table.dataset == table.datasets.index(dataset)])
-    return tuple(table.cells[index] for index in here)
-
-
-def _conclusion(row: dict[str, Any], alpha: float) -> float:
-    return float(np.sign(row["difference"])) if row["p_adjusted"] <= alpha else 0.0
-
-
 def _family(
     table: ScoreTable, family: Family, metrics: Sequence[str], seed: int, arms: Sequence[CellNames], draws: int,
-    raised: tuple[float, float] = (0.0, 0.0), *, intervals: bool = False,
+    *, intervals: bool,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Return the rows of one family; `raised` is how far doubtful rows of the cells and the reference are raised."""
+    """Return the rows of one family."""
     reference = find_cell(arms, family.to).cell
     cells = tuple(dict.fromkeys(c for name in family.compare if (c := find_cell(arms, name).cell) != reference))
     if not cells:
@@ -220,10 +164,6 @@ def _family(
     groups = [cells] if table.asked() is None else [(cell,) for cell in cells]
     samples = [
         units(table, metric, (*group, reference), scope) for metric in metrics for scope in scopes for group in groups
-    ]
-    samples = [
-        with_doubtful_rows(sample, [raised[0]] * (len(sample.cells) - 1) + [raised[1]]) if any(raised) else sample
-        for sample in samples
     ]
     rows = [
         _row(family, sample, i, outcome)
@@ -276,6 +216,8 @@ def _note(
     notes = []
     if row["p_adjusted"] <= 1 - LEVEL and row["p"] > 1 - level:
         notes.append(f"significant {by_steps(row['correction'])}")
+    if row["_missing"]:
+        notes.append("missing answers count as wrong")
     here = datasets if row["dataset"] == ALL else (row["dataset"],)
     for cell in (row["cell"], row["reference"]):
         lacking = [f"{', '.join(names)} on {name}" for name in here if (names := absent.get((name, cell)))]
@@ -297,7 +239,6 @@ def _row(family: Family, sample: Units, cell: int, outcome: Outcome) -> dict[str
         "test": outcome.test, "statistic": outcome.statistic, "p": outcome.p, "correction": family.correction,
         "effect": effect, "effect_size": size, "n_questions": int(sample.sizes.sum()),
         "discordant": outcome.discordant, "null": NULL, "_missing": int(sample.missing[cell] + sample.missing[-1]),
-        "_unparsed": int(sample.unparsed[cell] + sample.unparsed[-1]),
     }  # fmt: skip
 
 

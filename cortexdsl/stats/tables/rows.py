@@ -88,26 +88,6 @@ class ClaimRow:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundRow:
-    """A row of bounds.csv: whether missing and unreadable answers could change a comparison."""
-
-    family: str
-    dataset: str
-    metric: str
-    cell: str
-    reference: str
-    missing: int
-    unparsed: int
-    difference: float | None
-    p_adjusted: float | None
-    worst_difference: float | None
-    worst_p_adjusted: float | None
-    best_difference: float | None
-    best_p_adjusted: float | None
-    changes: bool
-
-
-@dataclass(frozen=True, slots=True)
 class MatchRow:
     """A row of matches.csv: what a matched cell spent, as a share of its budget."""
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from cortexdsl.plan.record import PlanRecord, parse_plan
-from cortexdsl.report.figures.curves import learning_figure
 from cortexdsl.report.tables.training import learning_table, read_phases
 
 PLAN = {"trainings": [{"training": "acc", "phases": [{"phase": "1-critic"}, {"phase": "1-actor"}]}]}
@@ -53,16 +50,6 @@ def test_a_row_adds_up_the_rounds_of_what_is_learned_from_and_leaves_validation_
     assert [entry.values[0] for entry in table.rows[1]] == ["acc 1-actor", 0, 0, 0, 0, None, None, None, None, None]
 
 
-@pytest.mark.usefixtures("svg_alone")
-def test_the_figure_draws_what_was_looked_at_and_says_it_in_words(tmp_path: Path) -> None:
-    learned = read_phases(_written(tmp_path), parse_plan(PLAN))
-    drawing = learning_figure(learned)
-    assert drawing is not None
-    drawing.save(tmp_path / "figures")
-    assert (tmp_path / "figures/learning.svg").stat().st_size > 1_000
-
-
 def test_an_experiment_without_training_says_nothing_of_it(tmp_path: Path) -> None:
     assert read_phases(tmp_path, PlanRecord()) == []
     assert learning_table([]) is None
-    assert learning_figure([]) is None
