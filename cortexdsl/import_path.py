@@ -27,8 +27,8 @@ def python_command(module: str, *arguments: str) -> list[str]:
 
 
 def isolated_python() -> list[str]:
-    """Return the command that runs a script with this Python, without installed packages and variables."""
-    return [os.path.realpath(sys.executable), "-I", "-S"]
+    """Return the command that runs a script with this Python, without the current folder and installed packages."""
+    return [os.path.realpath(sys.executable), "-P", "-s", "-S"]
 
 
 def protect_children(environment: MutableMapping[str, str] = os.environ) -> None:

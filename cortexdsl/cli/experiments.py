@@ -37,7 +37,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.plain_text import unwrapped
 from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit, refusal, remember, request_of
-from cortexdsl.plan.jobs.programs import check_sandbox
+from cortexdsl.plan.jobs.programs import check_sandbox, check_solutions, has_programs, with_programs
 from cortexdsl.plan.layout import Layout, selected_experiments
 from cortexdsl.plan.parts import Permission
 from cortexdsl.plan.permissions import folder_digest
@@ -78,6 +78,10 @@ def run_run(args: argparse.Namespace) -> int:
     command = python_command("cortexdsl.display.launch", *snakefile, *_default_options(args.handed_on))
     requests = [*map(request_of, plans), *_profile_request(args.handed_on)]
     _ask_permission(requests, args.trust, is_yes=args.yes)
+    for plan in filter(has_programs, plans):
+        if sys.stderr.isatty():
+            print(f"{plan.experiment}: running the solutions of its datasets", file=sys.stderr)
+        check_solutions(with_programs(plan), plan.datasets)
     store_command(sys.argv[1:])
     if sys.stderr.isatty():
         print(f"{', '.join(plan.experiment for plan in plans)}: finding out what is to be done", file=sys.stderr)

@@ -43,7 +43,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import debate_digest, rounds_digest
 from cortexdsl.plan.job_files import judge_logs, reply_files, round_logs, round_parts
 from cortexdsl.plan.jobs.consent import check_consent
-from cortexdsl.plan.jobs.programs import check_sandbox
+from cortexdsl.plan.jobs.programs import check_sandbox, check_solutions
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.recording import declare, record_files
@@ -69,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
         check_cell(plan, cell)
     check_consent(plan, args.trust)
     check_sandbox(plan)
+    check_solutions(plan, plan.datasets)
     declare(plan.layout, declaration_of(plan))
     gc.freeze()
     gc.disable()  # there is little garbage before a shard ends

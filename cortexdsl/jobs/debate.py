@@ -54,7 +54,7 @@ from cortexdsl.plan.digests import templates_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import debate_digest
 from cortexdsl.plan.job_files import pool_files
-from cortexdsl.plan.jobs.programs import check_sandbox
+from cortexdsl.plan.jobs.programs import check_sandbox, check_solutions
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.fits import with_fits
@@ -112,6 +112,7 @@ async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) ->
     check_digest(args, debate_digest(plan, *place))  # refuses a job that the spec does not have
     check_cell(plan, plan.cell(args.cell))
     check_sandbox(plan)
+    check_solutions(plan, [args.dataset])
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
     counts = await run_shard(plan, *place, args.out, options)
     return (

@@ -22,6 +22,7 @@ from cortexdsl.tasks.reading.code import (
     function_under_test,
     is_expression,
     signature_of,
+    solution_program,
 )
 from cortexdsl.tasks.reading.kinds import OPEN, kind_named
 from cortexdsl.tasks.reading.number import Mark
@@ -181,7 +182,7 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     decimal: Mark = entry.decimal if isinstance(answer, str) else "."
     kind = kind_named(entry.kind, options, labels, decimal)
     also = field(row, entry.aliases)
-    values, frame = (answer,) if also is None else (answer, also), None
+    values, frame, solution = (answer,) if also is None else (answer, also), None, ("", "")
     said = [text for value in values for text in CONVERTERS[entry.gold](value, options)]
     if entry.kind in ("code", "instructions"):
         try:
@@ -191,6 +192,8 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
                 said = [written_instructions(answer, field(row, entry.settings))]
         except DataError as error:
             raise DataError(f"dataset {entry.name}, {place}, column {columns(entry.answer)}: {error}") from None
+    if frame is not None:
+        solution = _solution(entry, row, frame, f"dataset {entry.name}, {place}")
     spelled = [canonical for each in said if (canonical := kind.canonical(each)) is not None]
     gold = tuple(spelled if entry.kind == "pair" else dict.fromkeys(spelled))  # each label of a pair is a vote
     unread = next((each for each in said if kind.canonical(each) is None), None)
@@ -210,7 +213,7 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
         images=images,
     )
     plain = {key: str(value) for key, value in row.items() if isinstance(value, str | int) and len(str(value)) < 200}
-    withheld = {*names_of(entry.answer), *names_of(entry.question)}
+    withheld = {*names_of(entry.answer), *names_of(entry.question), *(names_of(entry.solution) if frame else ())}
     return Item(
         question,
         gold,
@@ -220,6 +223,7 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
         {k: v for k, v in plain.items() if k not in withheld},
         entry.decimal,
         frame,
+        *solution,
     )
 
 
@@ -237,6 +241,18 @@ def _program(
     frame = ProgramFrame(name, signature_of(text, name), examples)
     setup = [line for column in entry.setup for line in lines_of(field(row, column))]
     return frame, [checked_tests("\n".join([*setup, tests]), frame) for tests in said]
+
+
+def _solution(entry: DatasetEntry, row: Mapping[str, Any], frame: ProgramFrame, place: str) -> tuple[str, str]:
+    """Return the program of a row's own solution, and where it is; empty texts if the row has none."""
+    column = next((name for name in names_of(entry.solution) if _text(row.get(name))), "")
+    if not column:
+        return "", ""
+    place, program = f"{place}, column {column!r}", solution_program(str(row[column]), frame)
+    if not program:
+        what = f"{place}: there is no program{f' that defines {frame.entry}' if frame.entry else ''}"
+        raise DataError(f"{what}\n    correct it, or leave the cell empty")
+    return program, place
 
 
 def _gold_remedy(entry: DatasetEntry, answer: str, options: Sequence[tuple[str, str]]) -> str:

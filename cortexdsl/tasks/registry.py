@@ -54,6 +54,7 @@ class DatasetEntry:
     settings: Any = None
     entry: Any = None
     examples: Any = None
+    solution: Any = ("solution", "canonical_solution")
     setup: tuple[str, ...] = ()
     shown: str = ""
     turn: str = ""

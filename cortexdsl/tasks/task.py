@@ -45,6 +45,8 @@ class Item:
         The decimal mark of numbers.
     frame : ProgramFrame or None
         Of a question that asks for a program.
+    solution, place : str
+        The program of the dataset's own solution, if its row has one, and where it is: file, row and column.
     """
 
     question: Question
@@ -55,6 +57,8 @@ class Item:
     fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     decimal: Mark = "."
     frame: ProgramFrame | None = None
+    solution: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

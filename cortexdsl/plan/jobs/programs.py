@@ -7,11 +7,12 @@ without running a program again. Each process writes a log of its own, and reads
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.errors import InputError
 from cortexdsl.models.call_log.append_log import AppendLog, parse, whole_lines
 from cortexdsl.models.transports.tool import PROGRAM
 from cortexdsl.plan.experiment import Plan
@@ -39,6 +40,40 @@ def check_sandbox(plan: Plan) -> None:
     models = (model for cell in plan.cells for model in cell.debate.models)
     if has_programs(plan) or any(model.model == PROGRAM for model in models):
         sandbox.check()
+
+
+MOST_FAULTS = 5
+"""Rows that an error shows."""
+
+
+def check_solutions(plan: Plan, labels: Iterable[str]) -> None:
+    """Refuse datasets with programs whose own solutions do not pass their tests here, or not everywhere.
+
+    A solution is run once in an experiment and on each machine, before a call is sent.
+
+    Parameters
+    ----------
+    plan : Plan
+        `with_programs`.
+    labels : iterable of str
+        The datasets.
+
+    Raises
+    ------
+    InputError
+    """
+    for task in (plan.tasks[label] for label in labels if asks_for_programs(plan.datasets[label])):
+        items = [item for item in task.items if item.solution and item.frame is not None]
+        solutions = [(item.solution, item.gold[0], item.frame) for item in items if item.frame is not None]
+        assert task.programs is not None
+        reasons = zip(items, task.programs.faults(solutions), strict=True)
+        faults = [f"{item.place}: {reason}" for item, reason in reasons if reason]
+        if faults:
+            more = [f"and {len(faults) - MOST_FAULTS:,} rows more"] if len(faults) > MOST_FAULTS else []
+            raise InputError(
+                "\n".join([*faults[:MOST_FAULTS], *more])
+                + "\n    correct these rows, or remove them; install what they import, if a module is missing"
+            )
 
 
 def with_programs(plan: Plan, threads: int | None = None) -> Plan:

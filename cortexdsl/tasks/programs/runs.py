@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,8 @@ from cortexdsl.tasks.reading.code import ProgramFrame
 RUN_VERSION = 1
 """Increase this if the same program and tests may give another outcome."""
 Outcome: TypeAlias = Mapping[str, Any]
+_MACHINE = f"Python {platform.python_version()}, {platform.machine()}"
+"""A run elsewhere on another machine is another run, so that the outcomes of machines are compared, too."""
 
 
 def key_of(job: Mapping[str, Any]) -> str:
@@ -70,6 +73,30 @@ class ProgramRuns:
         with ThreadPoolExecutor(self._threads) as threads:
             found = dict(zip(distinct, threads.map(self._run, distinct.values()), strict=True))
         return [found[key_of(job)].get("passed", False) for job in jobs]
+
+    def faults(self, solutions: Sequence[tuple[str, str, ProgramFrame]]) -> list[str]:
+        """Return why each solution does not hold on this machine; empty if it does.
+
+        Parameters
+        ----------
+        solutions : sequence of (program, tests, frame)
+            A solution holds if it passes its tests, fails on no example input, and does the same elsewhere: in another
+            folder, time zone and locale, and with other hashes.
+        """
+        with ThreadPoolExecutor(self._threads) as threads:
+            return list(threads.map(self._fault, solutions))
+
+    def _fault(self, solution: tuple[str, str, ProgramFrame]) -> str:
+        program, tests, frame = solution
+        job = {"program": program, "tests": tests}
+        for each in (job, {"program": program, "examples": list(frame.examples)}) if frame.examples else (job,):
+            here = self._run(each)
+            if "failed" in here:
+                return f"the solution {'fails its tests: ' if each is job else ''}{here['failed']}"
+            if here != self._run({**each, sandbox.ELSEWHERE: _MACHINE}):
+                what = "its tests" if each is job else "the example inputs"
+                return f"the outcome of {what} depends on hashes, time zone, locale, folder, time or chance"
+        return ""
 
     def _behaviour(self, program: str, frame: ProgramFrame) -> Outcome:
         if not frame.examples:

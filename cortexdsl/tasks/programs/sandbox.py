@@ -2,7 +2,8 @@
 
 A sandbox has no network, a read-only system without home folders or results, an empty folder of its own in memory, no
 variables of the environment, and no process but its own: the filter refuses to start any. Its limits are processor
-time, wall-clock time, memory, and the size of files. Output is dropped.
+time, wall-clock time, memory, and the size of files. Output is dropped. Time zone, locale and the seed of hashes are
+the same on every machine.
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin", "HOME": OWN, "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
 }  # fmt: skip
+_ELSEWHERE = _ENVIRONMENT | {"HOME": "/elsewhere", "LANG": "C", "TZ": "<+0545>-5:45", "PYTHONHASHSEED": "1"}
+"""What may differ on another machine."""
+ELSEWHERE = "elsewhere"
+"""The key of a job that is run so."""
 
 # audit architecture, clone, and what is refused: fork, vfork (x86-64 only), ptrace, process_vm_readv and writev, kcmp,
 # unshare, setns, mount, umount2, pivot_root, chroot, bpf, perf_event_open, userfaultfd, io_uring, keys, modules, kexec
@@ -157,20 +162,21 @@ def _folders() -> tuple[str, ...]:
     return tuple(dict.fromkeys(sysconfig.get_paths()[name] for name in ("purelib", "platlib")))
 
 
-def _command(path: str, descriptor: int) -> list[str]:
+def _command(path: str, descriptor: int, environment: Mapping[str, str] = _ENVIRONMENT) -> list[str]:
     """Return the command that a sandbox begins with."""
+    own = environment["HOME"]
     places = [place for place in map(Path, ("/lib", "/lib64", "/bin")) if place.exists()]
     links = [part for place in places if place.is_symlink() for part in ("--symlink", f"{place.resolve()}", f"{place}")]
     bound = ["/usr", *(f"{place}" for place in places if not place.is_symlink()), sys.base_prefix, *_folders()]
     return [
         path, "--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL",
         "--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv",
-        *(part for name, value in _ENVIRONMENT.items() for part in ("--setenv", name, value)),
+        *(part for name, value in environment.items() for part in ("--setenv", name, value)),
         *(part for name in dict.fromkeys(bound) for part in ("--ro-bind", name, name)), *links,
         "--ro-bind", _driver(), _CODE,
         *(part for name in ("null", "zero", "urandom") for part in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")),
-        "--size", str(FOLDER), "--tmpfs", OWN, "--symlink", OWN, "/tmp",
-        "--remount-ro", "/", "--chdir", OWN, "--seccomp", str(descriptor),
+        "--size", str(FOLDER), "--tmpfs", own, "--symlink", own, "/tmp",
+        "--remount-ro", "/", "--chdir", own, "--seccomp", str(descriptor),
     ]  # fmt: skip
 
 
@@ -180,18 +186,19 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     job : mapping
-        `program`, and either `tests` (a program, too) or `examples` (a list of expressions).
+        `program`, and either `tests` (a program, too) or `examples` (a list of expressions). With `elsewhere`: in
+        another folder, time zone and locale, and with other hashes.
 
     Returns
     -------
     dict
         `{"passed": True}`, `{"outputs": [...]}`, or `{"failed": reason}`.
     """
-    path = shutil.which(COMMAND) or COMMAND
+    environment = _ELSEWHERE if ELSEWHERE in job else _ENVIRONMENT
     to_program, to_tests = os.pipe(), os.pipe()
     try:
-        tests = _started(path, "tests", to_tests[0], to_program[1], subprocess.PIPE)
-        program = _started(path, "program", to_program[0], to_tests[1], subprocess.DEVNULL)
+        tests = _started("tests", to_tests[0], to_program[1], subprocess.PIPE, environment)
+        program = _started("program", to_program[0], to_tests[1], subprocess.DEVNULL, environment)
     finally:
         for descriptor in (*to_program, *to_tests):
             os.close(descriptor)
@@ -220,7 +227,7 @@ def output_of(program: str) -> str:
     """Run a program alone, without tests, and return what it prints; an error that ends it is the last line."""
     receive, send = os.pipe()  # it has nobody to speak with
     try:
-        process = _started(shutil.which(COMMAND) or COMMAND, "alone", receive, send, subprocess.PIPE)
+        process = _started("alone", receive, send, subprocess.PIPE)
     finally:
         os.close(receive)
         os.close(send)
@@ -253,10 +260,12 @@ def output_of(program: str) -> str:
     return "\n".join(lines) or "(the program printed nothing)"
 
 
-def _started(path: str, which: str, receive: int, send: int, channel: int) -> subprocess.Popen[bytes]:
-    limits = map(str, (SECONDS, MEMORY, FOLDER))
+def _started(
+    which: str, receive: int, send: int, channel: int, environment: Mapping[str, str] = _ENVIRONMENT
+) -> subprocess.Popen[bytes]:
+    path, limits = shutil.which(COMMAND) or COMMAND, map(str, (SECONDS, MEMORY, FOLDER))
     with _filter_pipe() as descriptor:
-        command = [*_command(path, descriptor), *isolated_python(), "-c", _START]
+        command = [*_command(path, descriptor, environment), *isolated_python(), "-c", _START]
         return subprocess.Popen(
             [*command, which, str(receive), str(send), *limits, *_folders()], stdin=channel, stdout=channel,
             stderr=subprocess.DEVNULL, pass_fds=[receive, send, descriptor],

@@ -124,6 +124,11 @@ class CodeKind:
         return Unparsed(failure) if failure else program
 
 
+def solution_program(solution: str, frame: ProgramFrame) -> str:
+    """Return the program of a solution, read like a reply's only block; empty if it is none."""
+    return _assembled([solution], [solution], frame)
+
+
 @lru_cache(maxsize=4096)
 def _tree(source: str) -> ast.Module | None:
     try:
