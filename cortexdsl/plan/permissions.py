@@ -308,7 +308,7 @@ def _programs(spec: Spec) -> Iterator[Permission]:
     for label, dataset in spec.datasets.items():
         if asks_for_programs(dataset):
             route: Route = ("dataset",) if spec.text.dataset is not None else ("datasets", label)
-            what = "run programs of models, and tests and solutions of the dataset, in a sandbox without network and files"
+            what = "run programs of models, and tests and solutions of data, in a sandbox without network and files"
             yield Permission(what, spec.where(route))
     for name, tool in spec.tools.items():
         if tool.model == PROGRAM:

@@ -33,7 +33,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     bench = Bench(folder)
     refused = verb(bench, "run", "examples/programs", "--cores", "1")
     assert refused.returncode == 2
-    assert "run programs of models, and tests and solutions of the dataset, in a sandbox without" in refused.stderr
+    assert "run programs of models, and tests and solutions of data, in a sandbox without" in refused.stderr
     assert not (folder / "results").exists()
     without = verb(bench, "run", "examples/programs", "--yes", path="/nowhere")
     assert without.returncode == 2

@@ -220,7 +220,7 @@ def test_check_says_what_programs_need(
     assert "warning: own.yaml: own: programs are run in a sandbox by bubblewrap, and there is no bwrap" in said.err
     assert "1 of 2 questions of own have no example inputs" in said.err
     assert "name a column with calls: examples: COLUMN" in said.err
-    assert "run programs of models, and tests and solutions of the dataset, in a sandbox" in said.out
+    assert "run programs of models, and tests and solutions of data, in a sandbox" in said.out
 
 
 def test_programs_are_not_graded_without_what_runs_them(tmp_path: Path) -> None:
