@@ -59,6 +59,9 @@ class ValuedMoment:
     round, turn : int
     prompt : messages
     tried : mapping of BranchKind to ValuedReply
+        Only the natural one if nothing was guided.
+    label : str or None
+        What the question's debates decided, if that counts as right.
     """
 
     question: str
@@ -66,9 +69,28 @@ class ValuedMoment:
     turn: int
     prompt: tuple[Message, ...]
     tried: Mapping[BranchKind, ValuedReply]
+    label: str | None = None
+
+    @property
+    def natural(self) -> ValuedReply:
+        """The unguided reply."""
+        return self.tried["natural"]
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether replies were guided here, and debates continued from each of them."""
+        return len(self.tried) > 1
 
 
-def moment_line(moment: BranchPoint, question: str, digest: str, scores: Mapping[BranchKind, Sequence[float]]) -> str:
+def moment_line(
+    moment: BranchPoint,
+    question: str,
+    digest: str,
+    scores: Mapping[BranchKind, Sequence[float]],
+    label: str | None = None,
+    *,
+    is_undecided: bool = False,
+) -> str:
     """Return a moment as one sealed line.
 
     Parameters
@@ -80,18 +102,26 @@ def moment_line(moment: BranchPoint, question: str, digest: str, scores: Mapping
         The digest of everything that the trajectories of its phase depend on.
     scores : mapping of BranchKind to floats
         The scores of the endings.
+    label : str or None
+        What the question's debates decided, if the scores count its equals.
+    is_undecided : bool
+        Nothing is known of the value, because no answer has the majority.
     """
+    responses: dict[str, Any] = {way: _response(branch, scores[way]) for way, branch in moment.responses.items()}
     line: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "kind": KIND,
-        "guided": True,
+        "guided": len(responses) > 1,
         "digest": digest,
         "question_id": question,
         "round": moment.round,
         "turn": moment.turn,
         "prompt": [dict(message) for message in moment.prompt],
-        **{way: _response(moment.responses[way], scores[way]) for way in BRANCH_KINDS},
+        **responses,
+        **({} if label is None else {"label": label}),
     }
+    if is_undecided:
+        line["natural"]["failed"] = True
     return with_checksum(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 
 
@@ -135,8 +165,10 @@ def read_moments(path: Path, digest: str) -> Iterator[ValuedMoment]:
             said = json.loads(line) if line_state(line) is LineState.WHOLE else None
             if said is None or said["kind"] != KIND or said["schema_version"] != SCHEMA_VERSION:
                 raise ValueError
-            meant, tried = said["digest"], {way: _tried(said[way]) for way in BRANCH_KINDS}
-            found = ValuedMoment(said["question_id"], said["round"], said["turn"], tuple(said["prompt"]), tried)
+            kinds = BRANCH_KINDS if said["guided"] else BRANCH_KINDS[:1]
+            meant, tried = said["digest"], {way: _tried(said[way]) for way in kinds}
+            at = said["question_id"], said["round"], said["turn"]
+            found = ValuedMoment(*at, tuple(said["prompt"]), tried, said.get("label"))
         except (ValueError, KeyError, TypeError):
             remedy = "delete the file and run the workflow again: what was asked is in the call logs"
             raise RecordError(f"{where}: this is not a complete moment of a debate\n    {remedy}") from None
@@ -151,21 +183,22 @@ def _tried(said: Mapping[str, Any]) -> ValuedReply:
     )
 
 
-Outcome: TypeAlias = Literal["right", "wrong", "below", "same", "cut", "no_reply"]
-OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "below", "same", "cut", "no_reply")
-"""A pair with the reply that was guided to the right answer, one with that guided to a wrong one; or none: no
-difference reaches the threshold, both say the same, the better reply was cut short, a reply or roll-out failed."""
+Outcome: TypeAlias = Literal["right", "wrong", "natural", "below", "same", "cut", "no_reply"]
+OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "natural", "below", "same", "cut", "no_reply")
+"""A pair with the reply that was guided to the right answer, one with that guided to a wrong one, one of two natural
+replies; or none: no difference reaches the threshold, both say the same, the better reply was cut short, a reply or
+roll-out failed (or no answer has the majority)."""
 HAIR = 1e-9
 """Means of a few scores that differ by the threshold may differ by less in the last place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two replies to one prompt, the better one first; `guided` is the one of them that was."""
+    """Two replies to one prompt, the better one first; `guided` is the one of them that was, or `natural`."""
 
     chosen: ValuedReply
     rejected: ValuedReply
-    guided: Literal["right", "wrong"]
+    guided: Literal["right", "wrong", "natural"]
 
 
 def select_pair(moment: ValuedMoment, threshold: float) -> tuple[Pair | None, Outcome]:
@@ -199,9 +232,24 @@ def select_pair(moment: ValuedMoment, threshold: float) -> tuple[Pair | None, Ou
     return None, why
 
 
+def natural_pair(replies: Iterable[ValuedReply], threshold: float) -> tuple[Pair | None, Outcome]:
+    """Return the pair that unguided replies to one prompt make, the first of the best and of the worst.
+
+    So a majority prefers the replies that agree with it to those that do not (MACA, arXiv 2509.15172, MV-DPO).
+    """
+    known = [reply for reply in replies if not reply.has_failed]
+    if len(known) < 2:
+        return None, "below" if known else "no_reply"
+    best = max(known, key=lambda reply: (reply.value, not reply.is_cut))
+    worst = min(known, key=lambda reply: reply.value)
+    if best.value - worst.value < threshold - HAIR or best.text == worst.text:
+        return None, "below"
+    return (None, "cut") if best.is_cut else (Pair(best, worst, "natural"), "natural")
+
+
 def is_exemplary(moment: ValuedMoment) -> bool:
     """Return whether the natural reply may be imitated: every roll-out from it ended right, and it was not cut."""
-    natural = moment.tried["natural"]
+    natural = moment.natural
     return not natural.has_failed and not natural.is_cut and natural.value >= 1 - HAIR
 
 
@@ -211,10 +259,14 @@ COLUMNS = ("part", "round", "moments", *OUTCOMES, "examples")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The lines of pairs.jsonl and sft.jsonl of a phase, and the rows of the table of selected moments."""
+    """The lines of pairs.jsonl, sft.jsonl and prompts.jsonl of a phase, and the rows of the table of moments.
+
+    Replies to one prompt that were not guided are one moment.
+    """
 
     pairs: tuple[str, ...]
     examples: tuple[str, ...]
+    prompts: tuple[str, ...]
     kept: tuple[tuple[str | int, ...], ...]
 
 
@@ -231,11 +283,17 @@ def select_examples(moments: Iterable[ValuedMoment], threshold: float, validatio
     """
     pairs: list[str] = []
     examples: list[str] = []
+    prompts: list[str] = []
     counts: Counter[tuple[str, int, str]] = Counter()
-    for moment in moments:
+    for group in _by_prompt(moments):
+        moment = group[0]
         part = "validation" if moment.question in validation else "train"
         whose = {"part": part, "question": moment.question, "round": moment.round}
-        pair, outcome = select_pair(moment, threshold)
+        if moment.is_guided:
+            pair, outcome = select_pair(moment, threshold)
+        else:
+            pair, outcome = natural_pair([each.natural for each in group], threshold)
+            prompts.append(_line({"prompt": _asked(moment), "label": moment.label or "", **whose}))
         counts[part, moment.round, outcome] += 1
         if pair is not None:
             values = {
@@ -245,12 +303,20 @@ def select_examples(moments: Iterable[ValuedMoment], threshold: float, validatio
             }
             said = {"chosen": _said(pair.chosen.text), "rejected": _said(pair.rejected.text)}
             pairs.append(_line({"prompt": _asked(moment), **said, **whose, "guided": pair.guided, **values}))
-        if is_exemplary(moment):
-            natural = moment.tried["natural"]
+        for natural in {each.natural.text: each.natural for each in group if is_exemplary(each)}.values():
             completion = {"prompt": _asked(moment), "completion": _said(natural.text)}
             examples.append(_line({**completion, **whose, "value": natural.value}))
             counts[part, moment.round, "examples"] += 1
-    return Selection(tuple(pairs), tuple(examples), tuple(_rows(counts)))
+    return Selection(tuple(pairs), tuple(examples), tuple(prompts), tuple(_rows(counts)))
+
+
+def _by_prompt(moments: Iterable[ValuedMoment]) -> Iterable[list[ValuedMoment]]:
+    """Return moments in groups: alone if replies were guided, else together with others of the same prompt."""
+    groups: dict[tuple[str, int, object], list[ValuedMoment]] = {}
+    for moment in moments:
+        which = moment.turn if moment.is_guided else json.dumps(_asked(moment))
+        groups.setdefault((moment.question, moment.round, which), []).append(moment)
+    return groups.values()
 
 
 def check_whole(moments: Sequence[ValuedMoment], places: Iterable[tuple[str, int]]) -> None:

@@ -48,7 +48,7 @@ def phases_of(
             begins = method.role_agents[role][0].model
             own = method_digest(
                 method, seed, templates.digest, templates.digest(GUIDE), role, said.samples, said.opening,
-                learned.task.digest if learned else None,
+                learned.task.digest if learned else None, *(() if said.is_guided else (said.by_majority,)),
             )  # fmt: skip
             pairs = digest(own, said.threshold, sorted(learned.validation) if learned else [])
             former = {"alpha": None, "seed": None}  # digests of 0.2.0 have these words

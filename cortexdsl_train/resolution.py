@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from cortexdsl.core import Agent, Dataset, Method, Model
 from cortexdsl.engine.methods import with_all_models
-from cortexdsl.engine.trajectories import role_turns, turn_sequence
+from cortexdsl.engine.trajectories import is_answer_of, role_turns, turn_sequence
 from cortexdsl.errors import DataError, InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.speakers import TRAINED, trained_parts
 from cortexdsl.language.grammar.training import TrainText
@@ -129,30 +129,30 @@ def _wrong(spec: Spec, name: str, said: TrainText, arm: ResolvedCell, templates:
     def found(word: str, what: str, remedy: str) -> Problem:
         return spec.problem(("train", name, word), f"train.{name}.{word}: {what}", remedy)
 
-    models = [model.model for model in method.models]
     pools = any(step.material.get("pool") for step in method.steps.values())
-    if any(model.startswith(TRAINED) for model in models):
+    if any(model.model.startswith(TRAINED) for model in method.models):
         remedy = "train a method whose models are there before; repeats says how often its roles learn"
         yield found("method", f"{said.method} has a trained model itself", remedy)
     if pools or tools_of(method) or arm.match:
         yield found("method", f"{said.method} needs a pool, a tool or a budget", "train a method without them")
     try:
-        turn_sequence(method)
+        turn_sequence(method) if said.is_guided else None
     except InputError as error:
         remedy = "train a method in which one agent speaks at a time, such as protocol: acc"
         yield found("method", f"{said.method} cannot be learned from: {error}", remedy)
         return
     for role in said.roles:
-        if role not in method.role_agents:
+        models = {agent.model.name: agent.model for agent in method.role_agents.get(role, ())}
+        own = f"the {role} of {said.method}"
+        if not models:
             yield found("roles", f"{said.method} has no role {role}", nearest(role, method.role_agents, say="roles"))
-        elif not role_turns(method, role, opening=said.opening):
-            yield found("roles", f"the {role} of {said.method} says nothing to learn from", "raise its rounds")
-        elif own := _steps_with_models(method, role, opening=said.opening):
-            what = f"the {role} of {said.method} speaks in {', '.join(own)} with a model that the step names"
-            yield found("roles", what, "what is trained would never speak there: remove model: from the step")
-        elif len(said.roles) * said.repeats > 1 and method.role_agents[role][0].model.is_program:
+        elif problem := (_silent if said.is_guided else _unscored)(method, role, said, own, models):
+            yield found("roles", *problem)
+        elif len(said.roles) * said.repeats > 1 and any(model.is_program for model in models.values()):
             what = f"the {role} speaks with a model without weights to train, and later phases need what it learned"
             yield found("roles", what, f"write roles: [{role}], whose pairs can be made, or give it another model")
+    if not said.is_guided:
+        return
     try:
         unknown = (templates.uses(GUIDE) or GUIDED_BY) - GUIDED_BY
     except SpecError as error:
@@ -160,6 +160,33 @@ def _wrong(spec: Spec, name: str, said: TrainText, arm: ResolvedCell, templates:
         return
     if unknown:
         yield found("roles", f"{GUIDE} uses {', '.join(sorted(unknown))}", "a guide has prompt and target")
+
+
+def _silent(
+    method: Method, role: str, said: TrainText, own: str, models: Mapping[str, Model]
+) -> tuple[str, str] | None:
+    """Return why the replies of a role cannot be guided, and the remedy."""
+    if not role_turns(method, role, opening=said.opening):
+        return f"{own} says nothing to learn from", "raise its rounds"
+    if steps := _steps_with_models(method, role, opening=said.opening):
+        what = f"{own} speaks in {', '.join(steps)} with a model that the step names"
+        return what, "what is trained would never speak there: remove model: from the step"
+    return None
+
+
+def _unscored(
+    method: Method, role: str, said: TrainText, own: str, models: Mapping[str, Model]
+) -> tuple[str, str] | None:
+    """Return why a role cannot learn from its own answers alone, and the remedy."""
+    if not any(is_answer_of(role, method, step) for step in method.steps):
+        return f"{own} answers in no step, and only answers are right or wrong", "name a role that answers"
+    if len(models) > 1:
+        what = f"{own} has several models ({', '.join(models)}), and one learns"
+        return what, "write agents: with one model, such as [actor, actor, actor]"
+    if said.optimiser.loss == "grpo" and any(model.options.get("temperature") == 0 for model in models.values()):
+        what = f"{own} has temperature 0, so that all replies to a prompt are the same"
+        return what, "give its model a temperature above 0, such as 1.0"
+    return None
 
 
 def _steps_with_models(method: Method, role: str, *, opening: bool) -> tuple[str, ...]:
@@ -171,6 +198,8 @@ def _steps_with_models(method: Method, role: str, *, opening: bool) -> tuple[str
 
 def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) -> TrainingQuestions:
     entry, route = said.questions, ("train", name, "questions")
+    if said.by_majority:  # how a dataset states its golds is another matter
+        entry = entry.model_copy(update={"gold": None})
     label = entry.name or next(iter(tasks))
     if label in tasks and not entry.hub:
         dataset = changed_dataset(spec.datasets[label], entry, spec.node, route, os.environ)
@@ -188,7 +217,8 @@ def _training(
     layout: Layout,
 ) -> Training:
     said = asked.said
-    calls = max(len(role_turns(arm.debate, role, opening=said.opening)) for role in said.roles) * 5 * said.samples
+    turns = max(len(role_turns(arm.debate, role, opening=said.opening)) for role in said.roles) if said.is_guided else 1
+    calls = turns * 5 * said.samples
     size = shard_size(
         spec.text.shard_size,
         is_local=all(model.is_program for model in arm.debate.models),

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from cortexdsl.core import Ports, Question
+from cortexdsl.core import Method, Ports, Question, Reader
 from cortexdsl.engine.concurrency import gather_or_cancel
 from cortexdsl.engine.seeds import seeded_random
-from cortexdsl.engine.trajectories import BRANCH_KINDS, BranchKind, BranchPoint, Guide, trajectory
+from cortexdsl.engine.trajectories import BranchKind, BranchPoint, Guide, trajectory, unguided
 from cortexdsl.errors import DataError
 from cortexdsl.models.client import Client
 from cortexdsl.models.job_tally import CallCounts
@@ -108,6 +110,32 @@ def target_guides(
     return {"right": towards(targets.right), "wrong": towards(targets.wrong)}
 
 
+def majority(answers: Iterable[str | None], reader: Reader) -> str | None:
+    """Return the answer that most debates of a question decided, as the first of them spells it; None if none has most.
+
+    So it is the training label of MACA (arXiv 2509.15172) and DTE (arXiv 2505.15734), which know no right answers.
+    """
+    counts: Counter[str] = Counter()
+    for answer in answers:
+        if answer is not None:
+            counts[next((one for one in counts if reader.same(answer, one)), answer)] += 1
+    (first, most), (_, next_most) = [*counts.most_common(2), ("", 0), ("", 0)][:2]
+    return first if most > next_most else None
+
+
+def is_label(answer: str | None, label: str | None, reader: Reader) -> bool:
+    """Return whether an answer is the one that the debates decided."""
+    return answer is not None and label is not None and (answer == label or reader.same(answer, label))
+
+
+@dataclass(frozen=True, slots=True)
+class _Branched:
+    """The moments of a question, and what its debates decided, if that counts as right."""
+
+    moments: tuple[BranchPoint, ...]
+    decided: tuple[str | None, ...] | None = None
+
+
 async def collect(
     training: Training,
     phase: Phase,
@@ -143,18 +171,9 @@ async def collect(
     method = with_trained(phase.method)
     client.tally.debates(0, len(questions))
 
-    async def one(question: Question) -> tuple[BranchPoint, ...]:
+    async def one(question: Question) -> _Branched:
         async with gate:
-            found = await trajectory(
-                method,
-                question,
-                ports(question),
-                target_guides(training.task, question, GUIDE, templates, seed),
-                role=phase.role,
-                samples=training.said.samples,
-                seed=seed,
-                opening=training.said.opening,
-            )
+            found = await branched(training, phase, method, question, ports(question), templates, seed)
             client.tally.debates(client.tally.debates_done + 1, len(questions))
             return found
 
@@ -165,21 +184,42 @@ async def collect(
     return client.counts
 
 
-def _lines(task: Task, digest: str, questions: Sequence[Question], found: Sequence[Sequence[BranchPoint]]) -> list[str]:
-    """Grade the answers of all roll-outs at once, which is quicker for mathematics."""
+async def branched(
+    training: Training, phase: Phase, method: Method, question: Question, ports: Ports, templates: Templates, seed: int
+) -> _Branched:
+    """Run the debates of a question and, if replies are guided, its branches; parameters as in `collect`."""
+    said = training.said
+    settings: dict[str, Any] = {"role": phase.role, "samples": said.samples, "seed": seed, "opening": said.opening}
+    if said.is_guided:
+        guides = target_guides(training.task, question, GUIDE, templates, seed)
+        return _Branched(await trajectory(method, question, ports, guides, **settings))
+    moments, decided = await unguided(method, question, ports, **settings)
+    return _Branched(moments, decided if said.by_majority else None)
+
+
+def _lines(task: Task, digest: str, questions: Sequence[Question], found: Sequence[_Branched]) -> list[str]:
+    """Score the answers of all roll-outs by the golds, at once, which is quicker for mathematics; or by majorities."""
     endings = [
         (question.id, end.answer)
-        for question, moments in zip(questions, found, strict=True)
-        for moment in moments
-        for way in BRANCH_KINDS
-        for end in moment.responses[way].endings
+        for question, each in zip(questions, found, strict=True)
+        for moment in each.moments
+        for branch in moment.responses.values()
+        for end in branch.endings
+        if each.decided is None
     ]
-    scores = iter(task.grade_all(endings))
+    graded = iter(task.grade_all(endings))
     lines = []
-    for question, moments in zip(questions, found, strict=True):
-        for moment in moments:
-            by_way: Mapping[BranchKind, list[float]] = {
-                way: [next(scores) for _ in moment.responses[way].endings] for way in BRANCH_KINDS
+    for question, each in zip(questions, found, strict=True):
+        reader = task.reader(question)
+        label = None if each.decided is None else majority(each.decided, reader)
+        for moment in each.moments:
+            scores: Mapping[BranchKind, list[float]] = {
+                way: [
+                    next(graded) if each.decided is None else float(is_label(end.answer, label, reader))
+                    for end in branch.endings
+                ]
+                for way, branch in moment.responses.items()
             }
-            lines.append(moment_line(moment, question.id, digest, by_way))
+            is_undecided = label is None and each.decided is not None
+            lines.append(moment_line(moment, question.id, digest, scores, label, is_undecided=is_undecided))
     return lines

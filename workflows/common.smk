@@ -247,10 +247,8 @@ def to_train(wildcards):
     plan = plan_of(wildcards.experiment)
     training = plan.training(wildcards.training)
     phase = training.phase(wildcards.phase)
-    learns_pairs = training.optimiser["loss"] != "sft"
-    examples = plan.layout.pairs if learns_pairs else plan.layout.imitated
     before = [earlier.made for earlier in training.before(phase)]
-    return [examples(training.name, phase.label), *before]
+    return [training.examples(plan.layout, phase.label), *before]
 
 
 CONFIG = ("spec", "worker", "errors_again", "trust")

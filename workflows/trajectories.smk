@@ -43,6 +43,7 @@ rule pairs:
     output:
         pairs=Layout("results/{experiment}").pairs("{training}", "{phase}"),
         examples=Layout("results/{experiment}").imitated("{training}", "{phase}"),
+        prompts=Layout("results/{experiment}").prompts("{training}", "{phase}"),
         kept=Layout("results/{experiment}").kept("{training}", "{phase}"),
     log:
         "results/{experiment}/logs/train/{training}/{phase}/pairs.log",

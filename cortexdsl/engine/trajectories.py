@@ -2,7 +2,8 @@
 
 A debate runs once as it is. At each reply of the role that learns it branches: the same prompt is sent again, guided
 towards one answer and towards another, and from each of the three replies the debate continues for one more round,
-several times. The value of the answers at the ends is computed elsewhere, since the engine has no gold answers.
+several times. The value of the answers at the ends is computed elsewhere, since the engine has no gold answers. Debates
+of which nothing is guided only give prompts and the replies to them.
 """
 
 from __future__ import annotations
@@ -181,6 +182,59 @@ async def trajectory(
     return tuple(await gather_all([branch_point(*place) for place in role_turns(method, role, opening=opening)]))
 
 
+async def unguided(
+    method: Method, question: Question, ports: Ports, *, role: str, samples: int, seed: int, opening: bool = True
+) -> tuple[tuple[BranchPoint, ...], tuple[str | None, ...]]:
+    """Run whole debates; return the answers of a role, each with its prompt, and how each debate decided.
+
+    Parameters
+    ----------
+    method : Method
+    question : Question
+    ports : Ports
+    role : str
+        The role that learns.
+    samples : int
+        The number of debates; the k-th has the seeds of replicate k.
+    seed : int
+    opening : bool
+        Also return the answers of round 0.
+
+    Returns
+    -------
+    (tuple of BranchPoint, tuple of str or None)
+        Each place has its natural reply, which is its own ending. Their numbers count the answers of all debates.
+    """
+    prompts: dict[str, tuple[Message, ...]] = {}
+
+    async def ask(call: Call) -> Reply:
+        reply = await ports.ask(call)
+        prompts[reply.key] = call.messages
+        return reply
+
+    plain, through = _plain(method), replace(ports, ask=ask)
+    runs = [run_debate(plain, question, through, seed=seed, replicate=k) for k in range(1, samples + 1)]
+    debates = await gather_all(runs)
+    said = [turn for debate in debates for turn in debate.turns if is_answer_of(role, method, turn.step)]
+    points = [
+        BranchPoint(number, turn.round, prompts[turn.call], {"natural": Branch(turn, (turn,))})
+        for number, turn in enumerate(said)
+        if opening or turn.round > 0
+    ]
+    return tuple(points), tuple(debate.answer for debate in debates)
+
+
+def is_answer_of(role: str, method: Method, step: str) -> bool:
+    """Return whether a role answers in a step, with its own model."""
+    found = method.steps[step]
+    return found.role == role and found.reads == "answer" and found.model is None
+
+
+def _plain(method: Method) -> Method:
+    """Return a method without what comes after the whole debate: how sure it is, and who answers if it is not."""
+    return replace(method, debate_confidence=BY_VOTES, defer=None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Branches:
     """The debates of one question: the whole one, and its branches."""
@@ -223,8 +277,6 @@ class _Branches:
     async def _turns(
         self, length: int, ports: Ports, before: Sequence[Turn] = (), replicate: int = 1
     ) -> tuple[Turn, ...]:
-        # How sure it is, and who answers if it is not, comes after the whole debate.
-        part = replace(self.method, debate_confidence=BY_VOTES, defer=None)
-        method = replace(part, schedule=self.sequence.steps[:length])
+        method = replace(_plain(self.method), schedule=self.sequence.steps[:length])
         finished = await run_debate(method, self.question, ports, seed=self.seed, replicate=replicate, given=before)
         return finished.turns

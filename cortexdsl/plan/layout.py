@@ -233,6 +233,8 @@ class Layout:
     """The call log of one job of trajectories. Debates never read it: guided prompts hold golds."""
     pairs = _Files("train/{training}/{phase}/pairs.jsonl")
     """Preference pairs."""
+    prompts = _Files("train/{training}/{phase}/prompts.jsonl")
+    """Prompts of a role that answers, each with the answer that its debates decided."""
     imitated = _Files("train/{training}/{phase}/sft.jsonl")
     """Prompts and good replies, for learning by imitation (SFT)."""
     kept = _Files("train/{training}/{phase}/kept.csv")

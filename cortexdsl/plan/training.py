@@ -135,6 +135,11 @@ class Training:
         """Its questions."""
         return self.learned.task
 
+    def examples(self, layout: Layout, phase: str) -> str:
+        """Return the file that a phase learns from."""
+        files = {"dpo": layout.pairs, "sft": layout.imitated, "grpo": layout.prompts}
+        return files[self.optimiser["loss"]](self.name, phase)
+
     @property
     def dataset(self) -> str:
         """The label of the dataset that its questions are from."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -14,18 +14,33 @@ from typing import Any
 from cortexdsl.checksums import write_lines
 from cortexdsl.errors import RecordError
 
-SFT = "sft"
-"""Learns replies by heart and knows no worse ones: the baseline of the paper."""
+PAIR = ("chosen", "rejected")
+SINGLE = ("completion",)
+DRAWN = ()
+"""The replies of an example: none if training draws them."""
+REPLIES: Mapping[str, tuple[str, ...]] = MappingProxyType({"dpo": PAIR, "sft": SINGLE, "grpo": DRAWN})
+"""The replies that each loss learns from: pairs, single replies that are learned by heart, or its own."""
 
-LOSSES: Mapping[str, str] = MappingProxyType(
-    {
-        "dpo": "sigmoid",
-    }
-)
-"""Losses over pairs, by their names in a spec, each with its name in TRL."""
 
-NLL = "sft"
-"""TRL's name of the negative log-likelihood of the chosen replies, the mean over a batch's tokens."""
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How GRPO draws a group of replies to a prompt, and what they are worth.
+
+    Attributes
+    ----------
+    size : int
+        Replies in a group, at least 2.
+    temperature : float
+    max_tokens : int
+        The most tokens of a reply.
+    reward : callable
+        From the id of a question, the `label` of the example and a reply to a number in [0, 1].
+    """
+
+    size: int
+    temperature: float
+    max_tokens: int
+    reward: Callable[[str, str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +50,7 @@ class Settings:
     Attributes
     ----------
     loss : str
-        One of `LOSSES`, or `sft`.
+        One of `REPLIES`.
     nll : float
         Weight of the negative log-likelihood of chosen replies, added to a pair loss (1 in ACC-Debate, appendix A).
     beta : float
@@ -64,22 +79,19 @@ class Settings:
     at_once: int | None = None
     seed: int = 0
 
-    @property
-    def has_pairs(self) -> bool:
-        """Return whether a loss over pairs is optimised, or single replies are learned."""
-        return self.loss != SFT
-
     def losses(self) -> tuple[list[str], list[float]]:
-        """Return the terms of a loss over pairs by TRL's names, and their weights."""
-        terms, weights = [LOSSES[self.loss]], [1.0]
-        return ([*terms, NLL], [*weights, self.nll]) if self.nll else (terms, weights)
+        """Return the terms of the loss over pairs by TRL's names, and their weights.
+
+        TRL's `sft` is the negative log-likelihood of the chosen replies, the mean over a batch's tokens.
+        """
+        return (["sigmoid", "sft"], [1.0, self.nll]) if self.nll else (["sigmoid"], [1.0])
 
 
 PARTS = ("train", "validation")
-PAIR = ("chosen", "rejected")
-SINGLE = ("completion",)
 
 Row = Mapping[str, Any]
+REWARDED = ("question", "label")
+"""What the reward of a drawn reply depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,7 @@ class Examples:
     ----------
     train, validation : tuple of mapping
         `prompt`, a list of messages, and the replies, each a list of one message of the assistant. Validation is looked
-        at and never learned from.
+        at and never learned from. Without replies: also `question` and `label`, for the reward.
     digest : str
         SHA-256 of the file.
     """
@@ -101,14 +113,14 @@ class Examples:
 
 
 def read_examples(path: Path, replies: Sequence[str]) -> Examples:
-    """Read a file of pairs or of single replies.
+    """Read a file of pairs, of single replies, or of prompts.
 
     Parameters
     ----------
     path : Path
         JSON Lines.
     replies : sequence of str
-        `PAIR` or `SINGLE`.
+        `PAIR`, `SINGLE` or `DRAWN`.
 
     Raises
     ------
@@ -131,7 +143,7 @@ def read_examples(path: Path, replies: Sequence[str]) -> Examples:
             raise RecordError(
                 f"{where}: question {question} is learned from and validated on\n    a question belongs to one part"
             )
-        found[part].append({name: row[name] for name in ("prompt", *replies)})
+        found[part].append({name: row[name] for name in ("prompt", *(replies or REWARDED))})
     return Examples(tuple(found["train"]), tuple(found["validation"]), hashlib.sha256(content).hexdigest())
 
 
@@ -140,9 +152,10 @@ def _row(line: str, replies: Sequence[str], where: str) -> Row:
         row = json.loads(line)
     except ValueError as error:
         raise RecordError(f"{where}: this is not JSON ({error})") from None
-    missing = [name for name in ("prompt", *replies, "part") if not isinstance(row, dict) or name not in row]
+    needed = replies or REWARDED
+    missing = [name for name in ("prompt", *needed, "part") if not isinstance(row, dict) or name not in row]
     if missing:
-        raise RecordError(f"{where}: {', '.join(missing)} is missing; a line has prompt, {', '.join(replies)} and part")
+        raise RecordError(f"{where}: {', '.join(missing)} is missing; a line has prompt, {', '.join(needed)} and part")
     if row["part"] not in PARTS:
         raise RecordError(f"{where}: part is {row['part']!r}; allowed are {' and '.join(PARTS)}")
     if not (_are_messages(row["prompt"]) and row["prompt"]):
@@ -165,10 +178,10 @@ def _are_messages(value: Any) -> bool:
 PROGRESS, CURVE = "progress.json", "curve.csv"
 COLUMNS = ("step", "epoch", "part", "loss", "margin", "accuracy", "token_accuracy")
 _LOGGED = {
-    "loss": "loss",
-    "margin": "rewards/margins",
-    "accuracy": "rewards/accuracies",
-    "token_accuracy": "mean_token_accuracy",
+    "loss": ("loss",),
+    "margin": ("rewards/margins",),
+    "accuracy": ("rewards/accuracies", "reward"),
+    "token_accuracy": ("mean_token_accuracy",),
 }
 
 
@@ -193,14 +206,18 @@ def curve(history: Iterable[Mapping[str, Any]]) -> Sequence[Sequence[str]]:
     """Return the rows of a learning curve: one a step that was learned from, one a look at the validation examples.
 
     `margin` is how much more beta * log(trained / before) the chosen replies have than the rejected, `accuracy` the
-    share of pairs in which it is above 0, `token_accuracy` that of tokens which were the likeliest ones. A training
-    that resumes evaluates the validation examples at its start again; the first evaluation counts.
+    share of pairs in which it is above 0, or the mean reward of drawn replies, `token_accuracy` the share of tokens
+    which were the likeliest ones. A training that resumes evaluates the validation examples at its start again; the
+    first evaluation counts.
     """
     rows: dict[tuple[str, int], Sequence[str]] = {}
     for logged in history:
         for part, mark in (("train", ""), ("validation", "eval_")):
             if f"{mark}loss" in logged:
-                values = (_written(logged.get(f"{mark}{name}")) for name in _LOGGED.values())
+                values = (
+                    _written(next((logged[f"{mark}{name}"] for name in names if f"{mark}{name}" in logged), None))
+                    for names in _LOGGED.values()
+                )
                 row = (str(logged["step"]), _written(logged["epoch"]), part, *values)
                 rows.setdefault((part, logged["step"]), row)
     return list(rows.values())

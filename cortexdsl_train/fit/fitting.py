@@ -23,7 +23,7 @@ from datasets import Dataset
 from peft import LoraConfig, PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
 from transformers.utils.logging import disable_progress_bar
-from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
+from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.errors import InputError, RecordError
@@ -37,7 +37,17 @@ from cortexdsl_tiny.folder import (
     TOKENIZER_CONFIG,
     digest_of,
 )
-from cortexdsl_train.fit.examples import CURVE, Examples, Row, Settings, write_curve, write_progress
+from cortexdsl_train.fit.examples import (
+    CURVE,
+    PAIR,
+    SINGLE,
+    Examples,
+    Row,
+    Sampling,
+    Settings,
+    write_curve,
+    write_progress,
+)
 
 COMPLETE = "complete"
 """The file that a checkpoint ends with: without it, it was cut short and is not gone on from."""
@@ -78,6 +88,7 @@ def trainer_of(
     checkpoints: Path,
     tell: Tell,
     window: int,
+    sampling: Sampling | None = None,
 ) -> Any:
     """Return what trains an adapter of a model.
 
@@ -94,16 +105,21 @@ def trainer_of(
         Hears how far it is.
     window : int
         The most tokens of an example.
+    sampling : Sampling or None
+        Where the loss is `grpo`: Shao et al. 2024 (arXiv 2402.03300), equations 3 and 4, on replies of the model as it
+        is, so that no ratio is clipped. The advantage of each token of a reply is (reward - mean) / (standard deviation
+        + 1e-4) of its group; the loss is the mean over replies of -advantage + beta * KL, each the mean over tokens.
     """
     has_gpu = torch.cuda.is_available()
     at_once = min(settings.at_once or settings.batch, settings.batch)
     steps = math.ceil(-(-len(train) // settings.batch) * settings.epochs)
     between = max(1, steps // _LOOKS)
     torch.manual_seed(settings.seed)  # the adapter's first weights are drawn before the trainer sets its seed
+    group = sampling.size if sampling else 1  # TRL counts replies, and a batch holds whole groups
     said = {
         "output_dir": str(checkpoints),
-        "per_device_train_batch_size": at_once,
-        "per_device_eval_batch_size": at_once,
+        "per_device_train_batch_size": at_once * group,
+        "per_device_eval_batch_size": at_once * group,
         "gradient_accumulation_steps": -(-settings.batch // at_once),
         "num_train_epochs": settings.epochs,
         "learning_rate": settings.rate,
@@ -113,7 +129,6 @@ def trainer_of(
         "gradient_checkpointing": has_gpu,
         "full_determinism": not has_gpu,  # on a GPU it makes every kernel wait for the one before
         "dataloader_pin_memory": has_gpu,
-        "max_length": window,
         "logging_steps": 1,
         "eval_strategy": "steps" if validation else "no",
         "eval_steps": between,
@@ -131,15 +146,35 @@ def trainer_of(
         "peft_config": adapter_of(settings),
         "callbacks": [Watcher(tell)],
     }
-    if settings.has_pairs:
+    if sampling is not None:
+        drawn = {
+            "num_generations": sampling.size,
+            "temperature": sampling.temperature,
+            "max_completion_length": sampling.max_tokens,
+        }
+        config = GRPOConfig(beta=settings.beta, loss_type="grpo", **drawn, **said)
+        trainer = GRPOTrainer(args=config, reward_funcs=[_rewarding(sampling)], **common)
+    elif settings.loss == "dpo":
         terms, weights = settings.losses()
-        trainer = DPOTrainer(
-            args=DPOConfig(beta=settings.beta, loss_type=terms, loss_weights=weights, **said), **common
-        )
+        config = DPOConfig(beta=settings.beta, loss_type=terms, loss_weights=weights, max_length=window, **said)
+        trainer = DPOTrainer(args=config, **common)
     else:
-        trainer = SFTTrainer(args=SFTConfig(completion_only_loss=True, **said), **common)
+        config = SFTConfig(completion_only_loss=True, max_length=window, **said)
+        trainer = SFTTrainer(args=config, **common)
     trainer.remove_callback(PrinterCallback)
     return trainer
+
+
+def _rewarding(sampling: Sampling) -> Callable[..., list[float]]:
+    """Return the reward of drawn replies as TRL asks for it: by columns of the examples."""
+
+    def reward(
+        completions: Sequence[Sequence[Mapping[str, str]]], question: Sequence[str], label: Sequence[str], **_: Any
+    ) -> list[float]:
+        texts = (said[0]["content"] for said in completions)
+        return [sampling.reward(*each) for each in zip(question, label, texts, strict=True)]
+
+    return reward
 
 
 def adapter_of(settings: Settings) -> LoraConfig:
@@ -215,6 +250,7 @@ def fit(
     *,
     training: str,
     threads: int = 1,
+    sampling: Sampling | None = None,
 ) -> None:
     """Train an adapter of a model, and write it and the merged model.
 
@@ -223,12 +259,14 @@ def fit(
     base : Path
         The folder that is trained from, in Hugging Face's format.
     examples : Examples
-        Pairs, or single replies where the loss is `sft`.
+        Pairs, single replies where the loss is `sft`, or prompts where it is `grpo`.
     settings : Settings
     place : Path
         Where `model/`, `adapter/`, `curve.csv` and `progress.json` are written, and `checkpoints/` while it trains.
     training : str
         The digest that the model's card names the training by.
+    sampling : Sampling or None
+        How replies are drawn and rewarded where the loss is `grpo`.
     threads : int
         Of PyTorch. Without a GPU the same seed gives the same weights for the same number of them, on the same machine.
 
@@ -244,15 +282,24 @@ def fit(
     disable_progress_bar()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # the libraries' words to one another
-        _fit(base, examples, settings, place, training, threads)
+        _fit(base, examples, settings, place, training, threads, sampling)
 
 
-def _fit(base: Path, examples: Examples, settings: Settings, place: Path, training: str, threads: int) -> None:
+def _fit(
+    base: Path,
+    examples: Examples,
+    settings: Settings,
+    place: Path,
+    training: str,
+    threads: int,
+    sampling: Sampling | None,
+) -> None:
     begun = time.process_time()
     model, tokenizer = load(base)
     window = int(model.config.max_position_embeddings)
-    train, left_out = _fitting(examples.train, tokenizer, window)
-    validation, left_out_too = _fitting(examples.validation, tokenizer, window)
+    room = window - (sampling.max_tokens if sampling else 0)
+    train, left_out = _fitting(examples.train, tokenizer, room)
+    validation, left_out_too = _fitting(examples.validation, tokenizer, room)
     if not train:
         raise RecordError(
             f"{place}: there is no example to learn from (left out: {dict(left_out) or 'none'})\n"
@@ -277,7 +324,7 @@ def _fit(base: Path, examples: Examples, settings: Settings, place: Path, traini
         write_progress(place, state=state, step=step, steps=steps, loss=losses[-1] if losses else None)
         write_curve(place / CURVE, history)
 
-    trainer = trainer_of(model, tokenizer, train, validation, settings, checkpoints, tell, window)
+    trainer = trainer_of(model, tokenizer, train, validation, settings, checkpoints, tell, window, sampling)
     at = last_checkpoint(checkpoints)
     if at is not None:
         _log.info("goes on from %s", at)
@@ -317,7 +364,7 @@ def _fitting(rows: Iterable[Row], tokenizer: Any, window: int) -> tuple[list[Row
     left_out: Counter[str] = Counter()
     special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
     for row in rows:
-        replies = [row[name] for name in row if name != "prompt"]
+        replies = [row[name] for name in (*PAIR, *SINGLE) if name in row] or [[]]
         messages = [message["content"] for said in (row["prompt"], *replies) for message in said]
         if any(token in content for token in special for content in messages):
             left_out["special token"] += 1

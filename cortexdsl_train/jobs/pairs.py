@@ -26,18 +26,24 @@ def run(args: argparse.Namespace) -> int:
     phase, layout = training.phase(args.phase), plan.layout
     paths = [layout.trajectories(training.name, phase.label, shard.label) for shard in training.shards]
     moments = [moment for path in paths for moment in read_moments(Path(path), phase.digest)]
-    turns = [turn for turn, _ in role_turns(phase.method, phase.role, opening=training.said.opening)]
-    check_whole(moments, [(question.id, turn) for question in training.task.questions for turn in turns])
+    questions = [question.id for question in training.task.questions]
+    if training.said.is_guided:
+        turns = [turn for turn, _ in role_turns(phase.method, phase.role, opening=training.said.opening)]
+        check_whole(moments, [(question, turn) for question in questions for turn in turns])
+    else:  # how often the role answers is not known in advance
+        check_whole(moments, {(moment.question, moment.turn) for moment in moments if moment.question in questions})
     made = select_examples(moments, training.said.threshold, training.validation)
     where = training.name, phase.label
     write_lines(Path(layout.pairs(*where)), made.pairs)
     write_lines(Path(layout.imitated(*where)), made.examples)
+    write_lines(Path(layout.prompts(*where)), made.prompts)
     write_lines(Path(layout.kept(*where)), selection_csv(made))
-    record_files(layout, [layout.pairs(*where), layout.imitated(*where), layout.kept(*where)])
+    files = layout.pairs, layout.imitated, layout.prompts, layout.kept
+    record_files(layout, [file(*where) for file in files])
     seal_manifest(layout)
     print(
         f"{training.name} {phase.label}: {len(made.pairs)} pairs of {len(moments)} moments, "
-        f"{len(made.examples)} examples to imitate",
+        f"{len(made.examples)} examples to imitate, {len(made.prompts)} prompts",
         file=sys.stderr,
     )
     return 0

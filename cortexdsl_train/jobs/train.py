@@ -14,10 +14,13 @@ from cortexdsl.jobs.arguments import add_shared, add_spec, check_digest, plan_of
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.training import Phase, Training
-from cortexdsl_train.fit.examples import PAIR, SINGLE, Settings, read_examples
+from cortexdsl_train.fit.examples import REPLIES, Sampling, Settings, read_examples
 from cortexdsl_train.models import serve_commands
 from cortexdsl_train.phases import base_folder
+from cortexdsl_train.trajectories import is_label
 
+MOST_TOKENS = 512
+"""Of a drawn reply, if the model's entry does not say."""
 EXTRA = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
 
 
@@ -44,8 +47,7 @@ def run(args: argparse.Namespace) -> int:
     check_consent(plan)
     _changing(training, phase)
     settings = Settings(**training.optimiser)
-    which, replies = (plan.layout.pairs, PAIR) if settings.has_pairs else (plan.layout.imitated, SINGLE)
-    examples = read_examples(Path(which(training.name, phase.label)), replies)
+    examples = read_examples(Path(training.examples(plan.layout, phase.label)), REPLIES[settings.loss])
     try:
         from cortexdsl_train.fit.fitting import fit
     except ModuleNotFoundError as error:
@@ -59,8 +61,24 @@ def run(args: argparse.Namespace) -> int:
         Path(plan.layout.phase(training.name, phase.label)),
         training=phase.trained_digest,
         threads=args.threads,
+        sampling=_sampling(training, phase) if settings.loss == "grpo" else None,
     )
     return 0
+
+
+def _sampling(training: Training, phase: Phase) -> Sampling:
+    """Return how replies are drawn and rewarded: right by the golds, or by what the debates decided."""
+    task, options, by_majority = training.task, phase.begins.options, training.said.by_majority
+    questions = {question.id: question for question in task.questions}
+
+    def reward(question: str, label: str, text: str) -> float:
+        reader = task.reader(questions[question])
+        answer = reader.read("answer", text).value
+        return float(is_label(answer, label, reader)) if by_majority else task.grade(question, answer)
+
+    return Sampling(
+        training.said.samples, options.get("temperature", 1.0), options.get("max_tokens", MOST_TOKENS), reward
+    )
 
 
 def _changing(training: Training, phase: Phase) -> Model:

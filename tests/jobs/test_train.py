@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -258,3 +259,39 @@ def test_a_training_that_is_killed_while_it_writes_weights_goes_on_to_the_same(
     assert trainer.run(folder) == 0
     assert not list((folder / PHASE).glob("*.part"))
     assert_same(folder, undisturbed)
+
+
+@pytest.mark.timeout(900)
+def test_grpo_draws_and_rewards_replies_and_goes_on_to_the_same_weights_after_a_kill(
+    trainer: Trainer, tmp_path: Path
+) -> None:
+    """Rewarded by what the debates decided: the label of each prompt, and no gold."""
+    text = spec_text(learns="roles: [actor]\n    samples: 3").replace("{rank", "{loss: grpo, rank")
+    text = text.replace("{size: 6}", "{size: 6, gold: majority}").replace("1.0e6}", "1.0e6, max_tokens: 12}")
+    folders = whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for folder in folders:
+        (folder / "specs").mkdir(parents=True)
+        (folder / "specs" / "x.yaml").write_text(text)
+        made(folder / "base")
+    with contextlib.chdir(whole):
+        ids = [question.id for question in _plan().training("acc").task.questions]
+    rows = [
+        {"prompt": pair(k)["prompt"], "label": "0", "question": each, "part": "train" if k < 6 else "validation"}
+        for k, each in enumerate(ids)
+    ]
+    for folder in folders:
+        written(folder / "results/x/train/acc/1-actor/prompts.jsonl", rows)
+    assert trainer.run(whole, "1-actor") == 0
+    child = trainer.start(killed, "1-actor")
+    while not list(killed.glob("results/x/train/acc/1-actor/checkpoints/checkpoint-*/complete")):
+        assert psutil.pid_exists(child)
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    assert trainer.wait() == -signal.SIGKILL
+    assert trainer.run(killed, "1-actor") == 0
+    assert "goes on from" in (killed / "errors.log").read_text()
+    for name in ("model/model.safetensors", "curve.csv"):
+        one, other = ((folder / "results/x/train/acc/1-actor" / name).read_bytes() for folder in folders)
+        assert one == other
+    curve = (whole / "results/x/train/acc/1-actor/curve.csv").read_text()
+    assert "validation" in curve

@@ -11,7 +11,9 @@ from cortexdsl.language.grammar.addresses import Place
 from cortexdsl.language.grammar.entries import Flag, Name, Share, StrictEntry, Variable, Whole, invalid
 from cortexdsl.language.grammar.questions import DatasetText
 
-Loss: TypeAlias = Literal["dpo", "sft"]
+Loss: TypeAlias = Literal["dpo", "sft", "grpo"]
+MAJORITY = "majority"
+"""The `gold` of questions to learn from whose right answer is what their debates decide."""
 
 
 def _to_learn_from(entry: DatasetText) -> DatasetText:
@@ -29,7 +31,7 @@ class OptimiserText(StrictEntry):
     hints: ClassVar[Mapping[str, str]] = {"learning_rate": "write rate: 5.0e-6", "lr": "write rate: 5.0e-6"}
 
     loss: Loss = "dpo"
-    """The loss function."""
+    """The loss function; sft imitates good replies, grpo compares replies that it draws while it trains."""
     nll: Annotated[float, Field(ge=0, le=1_000, strict=True)] = 1.0
     """The weight of the negative log-likelihood of the chosen replies."""
     beta: Annotated[float, Field(gt=0, le=1_000, strict=True)] = 0.1
@@ -41,7 +43,7 @@ class OptimiserText(StrictEntry):
     epochs: Annotated[float, Field(gt=0, le=10_000, strict=True)] = 1.0
     """The number of passes over the pairs."""
     batch: Annotated[Whole, Field(ge=1, le=1_000_000)] = 8
-    """The number of pairs per step."""
+    """The number of pairs per step; with grpo of prompts."""
     at_once: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
     """The number of pairs in memory at the same time. Default: all pairs of a step."""
 
@@ -66,11 +68,12 @@ class TrainText(StrictEntry):
     """The roles that learn, in this order."""
     questions: Annotated[DatasetText, AfterValidator(_to_learn_from)]
     """The questions to learn from: a dataset, or keys of the experiment's dataset that are changed, such as split. None
-    of them is a question of the experiment."""
+    of them is a question of the experiment. With gold: majority, the answer of most debates counts as right."""
     validation: Annotated[Whole, Field(ge=0, le=100_000_000)] = 0
     """The number of further questions for validation."""
     samples: Annotated[Whole, Field(ge=1, le=10_000)] = 5
-    """How many times a debate is continued from a reply, to estimate the value of the reply."""
+    """How many times a debate is continued from a reply, to estimate the value of the reply; with gold: majority or
+    grpo, the number of whole debates of a question, and of replies that grpo compares."""
     threshold: Share = 0.2
     """The least difference of values between the two replies of a pair."""
     repeats: Annotated[Whole, Field(ge=1, le=100)] = 1
@@ -86,4 +89,16 @@ class TrainText(StrictEntry):
     def _each_once(self) -> Self:
         if len(set(self.roles)) < len(self.roles):
             raise invalid("a role is named twice", "name each once; repeats says how often they learn")
+        if self.optimiser.loss == "grpo" and self.samples < 2:
+            raise invalid("grpo compares several replies to one prompt, and samples is 1", "write samples: 8")
         return self
+
+    @property
+    def by_majority(self) -> bool:
+        """Whether what the debates decide counts as right, instead of the gold answers."""
+        return self.questions.gold == MAJORITY
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether guided replies are asked for: not if replies are right by a majority, or drawn while it trains."""
+        return not self.by_majority and self.optimiser.loss != "grpo"

@@ -16,7 +16,7 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import bound_of
 from cortexdsl.core import Ablation, Cell, Dataset, Message, Method, Question, Render, Sparse, by_key
 from cortexdsl.engine.methods import in_each_wording, pool_sources, with_pool, with_samples
-from cortexdsl.engine.trajectories import trajectory
+from cortexdsl.engine.trajectories import trajectory, unguided
 from cortexdsl.errors import DebateError, Problem, SpecError
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.models.call_keys import call_key
@@ -160,12 +160,14 @@ async def _rehearse_phase(
     task = training.task
     sample = _sample(task, len(plan.cells))
     rehearsal = Rehearsal(renderer(plan.templates, task), lengths)
+    said, ports = training.said, rehearsal.ports()
+    how: dict[str, Any] = {"role": phase.role, "samples": said.samples, "seed": plan.seed, "opening": said.opening}
     for question in sample:
-        guides = guides_for(task, question, GUIDE, plan.templates, plan.seed)
-        await trajectory(
-            phase.method, question, rehearsal.ports(), guides, role=phase.role, samples=training.said.samples,
-            seed=plan.seed, opening=training.said.opening,
-        )  # fmt: skip
+        if said.is_guided:
+            guides = guides_for(task, question, GUIDE, plan.templates, plan.seed)
+            await trajectory(phase.method, question, ports, guides, **how)
+        else:
+            await unguided(phase.method, question, ports, **how)
     return rehearsal.beyond(seen).estimate * (len(task.questions) / len(sample))
 
 

@@ -1,7 +1,10 @@
-"""A Llama with an adapter, DPO's loss and AdamW in numpy, written from their formulas: nothing of the package is used.
+"""A Llama with an adapter, the losses of DPO and GRPO and AdamW in numpy, written from their formulas.
+
+Nothing of the package is used.
 
 Su et al. 2021 (rotary positions); Hu et al. 2022 (adapters), section 4.1; Rafailov et al. 2023 (DPO), equation 7;
-Pang et al. 2024, equation 2 (the negative log-likelihood beside it); Loshchilov and Hutter 2019 (AdamW), algorithm 2.
+Pang et al. 2024, equation 2 (the negative log-likelihood beside it); Shao et al. 2024 (GRPO), equations 3 and 4;
+Loshchilov and Hutter 2019 (AdamW), algorithm 2.
 """
 
 from __future__ import annotations
@@ -100,6 +103,22 @@ def dpo(now: Replies, before: Replies, beta: float, nll: float) -> tuple[float, 
     preferred = np.mean(np.log1p(np.exp(-np.array(margins))))  # -log sigmoid
     chosen = np.concatenate([new["chosen"] for new in now])
     return float(preferred - nll * chosen.mean()), float(np.mean(margins))
+
+
+def advantages(rewards: np.ndarray) -> np.ndarray:
+    """Return (groups, replies) as deviations from the mean of the group, in standard deviations (n - 1)."""
+    return (rewards - rewards.mean(axis=1, keepdims=True)) / (rewards.std(axis=1, ddof=1, keepdims=True) + 1e-4)
+
+
+def grpo(
+    now: Sequence[np.ndarray], drawn: Sequence[np.ndarray], first: Sequence[np.ndarray], worth: np.ndarray, beta: float
+) -> float:
+    """Return the loss of replies: log-probabilities of their tokens now, when drawn, and before training."""
+    losses = []
+    for new, old, base, advantage in zip(now, drawn, first, worth.ravel(), strict=True):
+        divergence = np.exp(base - new) - (base - new) - 1
+        losses.append((-np.exp(new - old) * advantage + beta * divergence).mean())
+    return float(np.mean(losses))
 
 
 def slope(f: Callable[[Arrays], float], at: Arrays, step: float = 1e-5) -> Arrays:
