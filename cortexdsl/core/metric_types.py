@@ -21,6 +21,7 @@ Group: TypeAlias = Literal[
     "confidence",
     "pairs",
     "tools",
+    "rankings",
     "errors",
     "labels",
     "instructions",
@@ -62,8 +63,8 @@ class Metric:
         `total_tokens`; empty if nothing does.
     group : str
         If given, scores.csv has the columns of this group only if the spec names a metric of the group: they need
-        more than the records (`log`: the call log), or are many (`samples`). Those of `tools` are also there if agents
-        use tools in their turns.
+        more than the records (`log`: the call log), or are many (`samples`). Those of `tools` and
+        `rankings` are also there if agents use tools in their turns, or rank.
     statistic : str
         If given, the metric is not a mean of `column`: it is this statistic of all debates of a cell, by the confidence
         in `column` and whether the debate is right (`cortexdsl.stats.tables.selective`), or by the verdicts and human

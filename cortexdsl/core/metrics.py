@@ -171,6 +171,10 @@ METRICS: Mapping[str, Metric] = _declared(
            noun="uses of tools per question", group="tools"),
     Metric("failed_tool_uses", "failed_tool_uses", "count", "lower", "uses of tools without a result",
            noun="failed uses of tools per question", group="tools"),
+    Metric("partial_rankings", "partial_rankings", "count", "neither", "readable rankings that leave out candidates",
+           noun="partial rankings per question", group="rankings"),
+    Metric("rankings", "rankings", "count", "neither", "readable rankings",
+           noun="readable rankings per question", group="rankings"),
     Metric("other_language", "other_language", "count", "lower", "replies in another script than their question",
            bound="calls"),
     Metric("oracle", "oracle", "share", "higher", "debates in which some agent was ever right", binary=True,
@@ -273,6 +277,8 @@ CALIBRATION: Mapping[str, Metric] = _declared(
 
 TOOL_METRICS = tuple(name for name, metric in METRICS.items() if metric.group == "tools")
 """The metrics of tools that agents use in their turns."""
+RANKING_METRICS = tuple(name for name, metric in METRICS.items() if metric.group == "rankings")
+"""The metrics of ranked ballots: how many leave out candidates, and how many there are."""
 
 POOLED: Mapping[str, Metric] = MappingProxyType(
     {**CALIBRATION, **{name: metric for name, metric in METRICS.items() if metric.statistic}}

@@ -20,6 +20,7 @@ from cortexdsl.core import (
     CONTENT_FILTER,
     EMPTY_REPLY,
     NO_REPLY,
+    OTHERS,
     REASONING_ONLY,
     TOOL_CALLED,
     AnyCall,
@@ -241,6 +242,21 @@ def failed_tool_uses(view: DebateView) -> float:
     return float(sum(use.error is not None for turn in view.debate.all_turns for use in turn.uses))
 
 
+def rankings(view: DebateView) -> float:
+    """Readable rankings."""
+    return float(len(_ballots(view)))
+
+
+def partial_rankings(view: DebateView) -> float:
+    """Readable rankings that leave out candidates."""
+    return float(sum(ballot.endswith(OTHERS) for ballot in _ballots(view)))
+
+
+def _ballots(view: DebateView) -> list[str]:
+    read = (turn.answer if turn.reads == "ranking" else turn.beside.get("ranking") for turn in view.debate.all_turns)
+    return [ballot for ballot in read if ballot is not None]
+
+
 def count_other_language(debate: Debate, question: Question) -> float:
     """Turns in another language than the question's, as judged by its letters (see `is_foreign`)."""
     asked = "\n".join([question.context, question.text, *(text for _, text in question.options)])
@@ -325,6 +341,6 @@ MEASURES = by_column(
     unparsed, calls, input_tokens, output_tokens, total_tokens, input_tokens_per_agent, output_tokens_per_agent,
     extra_calls, extra_input_tokens, extra_output_tokens, was_tied, unanswered, unparsed_turns, failures, cut,
     repetitive, reasoning_tokens, unmeasured, refused, empty, tool_calls, tool_uses,
-    failed_tool_uses,
+    failed_tool_uses, rankings, partial_rankings,
 )  # fmt: skip
 """The measures of this module, each of the column that has its name."""

@@ -22,7 +22,7 @@ from cortexdsl.core import (
     in_stage,
     of_step,
 )
-from cortexdsl.core.metrics import TOOL_METRICS
+from cortexdsl.core.metrics import RANKING_METRICS, TOOL_METRICS
 from cortexdsl.engine.methods import learned_of, pool_sources, stages_of
 from cortexdsl.errors import InputError
 from cortexdsl.models.known_models import parameters_per_token
@@ -211,12 +211,13 @@ class Plan(PlannedCells):
 
     @cached_property
     def named_metrics(self) -> tuple[str, ...]:
-        """The metrics that the spec names (for tables, in claims, as units of budgets), and those of tools in turns."""
+        """The metrics that the spec names (in tables, claims, budgets), and those of tools in turns and of ballots."""
         claimed = [metric for claim in self.hypotheses for metric in parse_claim(claim).metrics]
         units = [cell.match.metric for cell in self.cells if cell.match]
-        steps = (step for cell in self.cells for stage in stages_of(cell.debate) for step in stage.steps.values())
+        steps = [step for cell in self.cells for stage in stages_of(cell.debate) for step in stage.steps.values()]
         used = TOOL_METRICS if any(step.tools for step in steps) else ()
-        return tuple(dict.fromkeys((*self.metrics, *claimed, *units, *used)))
+        ranked = RANKING_METRICS if any("ranking" in (step.reads, *step.beside) for step in steps) else ()
+        return tuple(dict.fromkeys((*self.metrics, *claimed, *units, *used, *ranked)))
 
     def call_sizes(self, cell: Cell) -> dict[str, float | None]:
         """Return the parameters that agents, steps with a model, and verifiers of a cell use for a token."""

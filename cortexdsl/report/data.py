@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.core.columns import is_share
-from cortexdsl.core.metrics import TOOL_METRICS
+from cortexdsl.core.metrics import RANKING_METRICS, TOOL_METRICS
 from cortexdsl.errors import DataError, RecordError
 from cortexdsl.metrics.rows import AgentRow, BinRow, MetricRow, RoundRow
 from cortexdsl.plan.layout import Layout
@@ -53,12 +53,14 @@ class ScoreRow:
     lost_in_debate: float | None
     tool_uses: int = 0
     failed_tool_uses: int = 0
+    partial_rankings: int = 0
+    rankings: int = 0
     stop: str = ""
 
 
 HEALTH_COUNTS = (
     "failures", "unparsed_turns", "unparsed", "unanswered", "was_tied", "cut", "repetitive", "refused", "empty",
-    "tool_calls", "other_language", "unmeasured", *TOOL_METRICS,
+    "tool_calls", "other_language", "unmeasured", *TOOL_METRICS, *RANKING_METRICS,
 )  # fmt: skip
 """Columns of scores.csv that count what went wrong."""
 

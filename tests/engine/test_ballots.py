@@ -9,6 +9,8 @@ import pytest
 from cortexdsl.core import Choose, Debate, Decide, Everyone, Keep, Method, OfRole
 from cortexdsl.engine.ballots import RankedBallot, among_all, borda, runoff
 from cortexdsl.engine.readings import reread_debate
+from cortexdsl.metrics.replies import partial_rankings, rankings
+from cortexdsl.metrics.view import view_debate
 from cortexdsl.records import Header, debate_to_json, record_from_json
 from cortexdsl.tasks.reading.choice import ChoiceKind
 from cortexdsl.tasks.reading.kinds import TextKind
@@ -195,6 +197,8 @@ def test_agents_with_one_answer_are_one_candidate() -> None:
 def test_answers_are_ranked_among_those_shown() -> None:
     debate = elect("borda", "Ranking: 2 > 1.0 > 3", "Ranking: 5 > 1", "Ranking: 2", chooses="answers")
     assert [turn.answer for turn in debate.turns[3:]] == ["2 > 1 > 3", None, "2 > (others)"]
+    view = view_debate(debate, lambda question, answer: 0.0)
+    assert (rankings(view), partial_rankings(view)) == (2, 1)  # the unreadable one is counted elsewhere
     assert debate.turns[4].unparsed == "no answer 5 was there to rank"
 
 

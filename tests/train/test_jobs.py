@@ -195,7 +195,7 @@ def test_the_table_of_what_was_kept_adds_up(here: Path) -> None:
     header, *rows = [line.split(",") for line in (PHASE / "kept.csv").read_text().splitlines()]
     table = [dict(zip(header, row, strict=True)) for row in rows]
     for row in table:
-        outcomes = ("right", "wrong", "below", "same", "cut", "no_reply")
+        outcomes = ("right", "wrong", "natural", "below", "same", "cut", "no_reply")
         assert sum(int(row[name]) for name in outcomes) == int(row["moments"])
     phase = training.phase("1-critic")
     places = role_turns(phase.method, "critic", opening=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
 
-from cortexdsl.core.metrics import TOOL_METRICS
+from cortexdsl.core.metrics import RANKING_METRICS, TOOL_METRICS
 from cortexdsl.metrics.rows import AgentRow, AgreementRow, CalibrationRow, PersuasionRow
 from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, number
 from cortexdsl.plan.layout import Layout
@@ -195,6 +195,12 @@ def _used(row: Health) -> str:
     return f"{whole(uses)} ({whole(failed)} failed)" if failed else whole(uses)
 
 
+def _partial(row: Health) -> str:
+    """Return how many rankings leave out candidates, of those that could be read."""
+    partial, ballots = _counts(row, RANKING_METRICS)
+    return f"{whole(partial)} of {whole(ballots)}" if ballots else NOTHING
+
+
 def health_table(data: ReportData) -> Iterator[Table]:
     """Yield what went wrong in the debates of each cell, if there are scores."""
     if not data.health:
@@ -212,13 +218,18 @@ def health_table(data: ReportData) -> Iterator[Table]:
     reasons = sorted({reason for row in data.health for reason in row.stops})
 
     kinds = [kind for kind in OUTCOMES if any(row.counts.get(kind) for row in data.health)]
-    used = any(row.counts.get("tool_uses") for row in data.health)
+    used, ranked = (any(row.counts.get(name) for row in data.health) for name in ("tool_uses", "rankings"))
     fields = [
         text("Cell", "cell"),
         count("Debates", "debates"),
         count("Calls", "calls"),
         *([numbers("Tools used", TOOL_METRICS, _used, of=lambda row: _counts(row, TOOL_METRICS))] if used else []),
         *(troubles(*trouble) for trouble in _TROUBLES),
+        *(
+            [numbers("Partial rankings", RANKING_METRICS, _partial, of=lambda row: _counts(row, RANKING_METRICS))]
+            if ranked
+            else []
+        ),
         *(troubles(OUTCOMES[kind][0], (kind,), kind) for kind in kinds),
         numbers(
             "Ended by",
@@ -234,5 +245,6 @@ def health_table(data: ReportData) -> Iterator[Table]:
         fields,
         sorted(data.health, key=lambda row: data.rank(row.cell)),
         "Nothing was dropped or guessed: an unreadable answer abstains from the vote, and a debate without an answer "
-        "scores 0.",
+        "scores 0."
+        + (" The candidates that a partial ranking leaves out share the points that are left." if ranked else ""),
     )

@@ -25,6 +25,7 @@ class PairRow:
     moments: int
     right: int
     wrong: int
+    natural: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def learning_table(phases: Sequence[LearnedPhase]) -> Table | None:
         return None
 
     def pairs(phase: LearnedPhase) -> int:
-        return phase.counted("right") + phase.counted("wrong")
+        return sum(map(phase.counted, ("right", "wrong", "natural")))
 
     def guided(title: str, kind: str) -> Field[LearnedPhase]:
         def entry(phase: LearnedPhase) -> TableEntry:
@@ -126,7 +127,8 @@ def learning_table(phases: Sequence[LearnedPhase]) -> Table | None:
         value("Processor time", "processor_seconds", _duration, of=lambda phase: phase.seconds),
     ]
     note = (
-        "A pair has two replies whose values differ by the threshold; the guided one is better in pairs guided right. "
+        "A pair has two replies whose values differ by the threshold; the guided one is better in pairs guided right; "
+        "without guided replies, both are natural. "
         "Learned: examples that training has read. Loss and preferred: on the questions kept for validation."
     )
     return tabulate(LEARNING, "Learning from debates.", fields, phases, note)

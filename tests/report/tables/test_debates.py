@@ -47,7 +47,7 @@ def test_it_stands_on_the_page_once(reported: Path) -> None:
 
 def _health(**counts: int) -> Health:
     names = ("failures", "unparsed_turns", "unparsed", "unanswered", "was_tied", "cut", "repetitive", "refused",
-             "empty", "tool_calls", "other_language", "unmeasured")  # fmt: skip
+             "empty", "tool_calls", "other_language", "unmeasured", "rankings", "partial_rankings")  # fmt: skip
     return Health("a", 10, 40, {name: counts.get(name, 0) for name in names}, {"rounds": 10}, {})
 
 
@@ -60,6 +60,13 @@ def test_kinds_of_replies_are_said_and_have_columns_where_there_are_any() -> Non
     assert [head.title for head in table.columns if head.title in ("Refused", "Other script", "Empty")] == [
         "Refused", "Other script",
     ]  # fmt: skip
+
+
+def test_partial_rankings_have_a_column_if_there_are_ballots() -> None:
+    (table,) = health_table(results(_health(rankings=1_200, partial_rankings=7), _health()))
+    (place,) = (k for k, head in enumerate(table.columns) if head.title == "Partial rankings")
+    assert [row[place].whole.replace("\N{NARROW NO-BREAK SPACE}", " ") for row in table.rows] == ["7 of 1,200", "–"]
+    assert "Partial rankings" not in [head.title for head in next(health_table(results(_health()))).columns]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from cortexdsl.report.tables.training import learning_table, read_phases
 
 PLAN = {"trainings": [{"training": "acc", "phases": [{"phase": "1-critic"}, {"phase": "1-actor"}]}]}
 KEPT = """\
-part,round,moments,right,wrong,below,same,cut,no_reply,examples
-train,0,20,6,2,10,1,1,0,3
-train,1,20,3,1,16,0,0,0,2
-validation,0,5,4,1,0,0,0,0,1
+part,round,moments,right,wrong,natural,below,same,cut,no_reply,examples
+train,0,20,6,2,0,10,1,1,0,3
+train,1,20,3,1,0,16,0,0,0,2
+validation,0,5,4,1,0,0,0,0,0,1
 """
 CURVE = """\
 step,epoch,part,loss,margin,accuracy,token_accuracy
