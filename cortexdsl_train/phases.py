@@ -52,7 +52,7 @@ def phases_of(
             )  # fmt: skip
             pairs = digest(own, said.threshold, sorted(learned.validation) if learned else [])
             former = {"alpha": None, "seed": None}  # digests of 0.2.0 have these words
-            how = said.optimiser.model_dump(mode="json") | former, said.weights
+            how = said.optimiser.settings | former, said.weights
             made = digest(pairs, how, begins)
             folder = layout.trained(name, f"{repeat}-{role}")
             trained = trained_model(begins, folder, f"{name.partition('~')[0]}-{repeat}-{role}", made)

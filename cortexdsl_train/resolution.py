@@ -228,7 +228,7 @@ def _training(
     )
     return Training(
         asked.name, said, learned, cut(len(learned.task.items), 1, size), phases,
-        said.optimiser.model_dump() | {"seed": spec.text.seed % 2**31},
+        said.optimiser.settings | {"seed": spec.text.seed % 2**31},
         spec.node.where(("train", asked.entry, "weights")),
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 A debate runs once as it is. At each reply of the role that learns it branches: the same prompt is sent again, guided
 towards one answer and towards another, and from each of the three replies the debate continues for one more round,
 several times. The value of the answers at the ends is computed elsewhere, since the engine has no gold answers. Debates
-of which nothing is guided only give prompts and the replies to them.
+without guided replies only give prompts and the replies to them.
 """
 
 from __future__ import annotations

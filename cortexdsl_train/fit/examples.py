@@ -23,7 +23,7 @@ REPLIES: Mapping[str, tuple[str, ...]] = MappingProxyType({"dpo": PAIR, "sft": S
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class GroupSampling:
     """How GRPO draws a group of replies to a prompt, and what they are worth.
 
     Attributes

@@ -42,8 +42,8 @@ from cortexdsl_train.fit.examples import (
     PAIR,
     SINGLE,
     Examples,
+    GroupSampling,
     Row,
-    Sampling,
     Settings,
     write_curve,
     write_progress,
@@ -88,7 +88,7 @@ def trainer_of(
     checkpoints: Path,
     tell: Tell,
     window: int,
-    sampling: Sampling | None = None,
+    sampling: GroupSampling | None = None,
 ) -> Any:
     """Return what trains an adapter of a model.
 
@@ -105,7 +105,7 @@ def trainer_of(
         Hears how far it is.
     window : int
         The most tokens of an example.
-    sampling : Sampling or None
+    sampling : GroupSampling or None
         Where the loss is `grpo`: Shao et al. 2024 (arXiv 2402.03300), equations 3 and 4, on replies of the model as it
         is, so that no ratio is clipped. The advantage of each token of a reply is (reward - mean) / (standard deviation
         + 1e-4) of its group; the loss is the mean over replies of -advantage + beta * KL, each the mean over tokens.
@@ -165,7 +165,7 @@ def trainer_of(
     return trainer
 
 
-def _rewarding(sampling: Sampling) -> Callable[..., list[float]]:
+def _rewarding(sampling: GroupSampling) -> Callable[..., list[float]]:
     """Return the reward of drawn replies as TRL asks for it: by columns of the examples."""
 
     def reward(
@@ -250,7 +250,7 @@ def fit(
     *,
     training: str,
     threads: int = 1,
-    sampling: Sampling | None = None,
+    sampling: GroupSampling | None = None,
 ) -> None:
     """Train an adapter of a model, and write it and the merged model.
 
@@ -265,7 +265,7 @@ def fit(
         Where `model/`, `adapter/`, `curve.csv` and `progress.json` are written, and `checkpoints/` while it trains.
     training : str
         The digest that the model's card names the training by.
-    sampling : Sampling or None
+    sampling : GroupSampling or None
         How replies are drawn and rewarded where the loss is `grpo`.
     threads : int
         Of PyTorch. Without a GPU the same seed gives the same weights for the same number of them, on the same machine.
@@ -292,7 +292,7 @@ def _fit(
     place: Path,
     training: str,
     threads: int,
-    sampling: Sampling | None,
+    sampling: GroupSampling | None,
 ) -> None:
     begun = time.process_time()
     model, tokenizer = load(base)

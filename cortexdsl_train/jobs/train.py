@@ -14,7 +14,7 @@ from cortexdsl.jobs.arguments import add_shared, add_spec, check_digest, plan_of
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.training import Phase, Training
-from cortexdsl_train.fit.examples import REPLIES, Sampling, Settings, read_examples
+from cortexdsl_train.fit.examples import REPLIES, GroupSampling, Settings, read_examples
 from cortexdsl_train.models import serve_commands
 from cortexdsl_train.phases import base_folder
 from cortexdsl_train.trajectories import is_label
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sampling(training: Training, phase: Phase) -> Sampling:
+def _sampling(training: Training, phase: Phase) -> GroupSampling:
     """Return how replies are drawn and rewarded: right by the golds, or by what the debates decided."""
     task, options, by_majority = training.task, phase.begins.options, training.said.by_majority
     questions = {question.id: question for question in task.questions}
@@ -76,7 +76,7 @@ def _sampling(training: Training, phase: Phase) -> Sampling:
         answer = reader.read("answer", text).value
         return float(is_label(answer, label, reader)) if by_majority else task.grade(question, answer)
 
-    return Sampling(
+    return GroupSampling(
         training.said.samples, options.get("temperature", 1.0), options.get("max_tokens", MOST_TOKENS), reward
     )
 

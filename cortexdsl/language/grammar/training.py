@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.language.grammar.addresses import Place
 from cortexdsl.language.grammar.entries import Flag, Name, Share, StrictEntry, Variable, Whole, invalid
 from cortexdsl.language.grammar.questions import DatasetText
 
-Loss: TypeAlias = Literal["dpo", "sft", "grpo"]
+
+def _no_default(value: Any) -> Any:
+    if value == "dpo":
+        raise invalid("dpo is the loss if none is written", "remove loss: dpo")
+    return value
+
+
+Loss: TypeAlias = Annotated[Literal["sft", "grpo"], BeforeValidator(_no_default)]
 MAJORITY = "majority"
 """The `gold` of questions to learn from whose right answer is what their debates decide."""
 
@@ -27,11 +34,12 @@ def _to_learn_from(entry: DatasetText) -> DatasetText:
 class OptimiserText(StrictEntry):
     """How a model learns from pairs."""
 
-    example: ClassVar[str] = "{loss: dpo, rank: 256, rate: 5.0e-6}"
+    example: ClassVar[str] = "{loss: sft, rank: 256, rate: 5.0e-6}"
     hints: ClassVar[Mapping[str, str]] = {"learning_rate": "write rate: 5.0e-6", "lr": "write rate: 5.0e-6"}
 
-    loss: Loss = "dpo"
-    """The loss function; sft imitates good replies, grpo compares replies that it draws while it trains."""
+    loss: Loss | None = None
+    """sft imitates good replies; grpo rewards replies that it draws while it trains. Default: DPO, which learns from
+    pairs."""
     nll: Annotated[float, Field(ge=0, le=1_000, strict=True)] = 1.0
     """The weight of the negative log-likelihood of the chosen replies."""
     beta: Annotated[float, Field(gt=0, le=1_000, strict=True)] = 0.1
@@ -46,6 +54,11 @@ class OptimiserText(StrictEntry):
     """The number of pairs per step; with grpo of prompts."""
     at_once: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
     """The number of pairs in memory at the same time. Default: all pairs of a step."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its words, and the loss by its name."""
+        return self.model_dump(mode="json") | {"loss": self.loss or "dpo"}
 
 
 class TrainText(StrictEntry):

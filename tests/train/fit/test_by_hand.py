@@ -12,7 +12,7 @@ import pytest
 
 from cortexdsl_tiny.chat import Chat
 from cortexdsl_tiny.folder import Folder
-from cortexdsl_train.fit.examples import DRAWN, PAIR, Sampling, Settings, read_examples
+from cortexdsl_train.fit.examples import DRAWN, PAIR, GroupSampling, Settings, read_examples
 from tests.tiny.made import made
 from tests.train.fit.by_hand import (
     AdamW,
@@ -129,7 +129,7 @@ def test_two_steps_of_grpo_are_those_worked_out_in_numpy(tmp_path: Path, monkeyp
     drawn: list[tuple[str, list[int], float]] = []
     plain = fitting._rewarding
 
-    def rewarding(sampling: Sampling) -> Any:
+    def rewarding(sampling: GroupSampling) -> Any:
         def reward(completion_ids: Any, question: Any, **columns: Any) -> list[float]:
             worth = plain(sampling)(question=question, **columns)
             drawn.extend(zip(question, completion_ids, worth, strict=True))
@@ -139,7 +139,7 @@ def test_two_steps_of_grpo_are_those_worked_out_in_numpy(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(fitting, "_rewarding", rewarding)
     settings = Settings(loss="grpo", rank=RANK, rate=RATE, beta=BETA, epochs=2, batch=2, seed=5)
-    sampling = Sampling(3, 1.0, 6, lambda question, label, text: len(text) % 5 / 4)
+    sampling = GroupSampling(3, 1.0, 6, lambda question, label, text: len(text) % 5 / 4)
     examples = read_examples(written(tmp_path / "prompts.jsonl", rows), DRAWN)
     fitting.fit(base, examples, settings, tmp_path / "out", training="x", sampling=sampling)
     assert len(drawn) == 2 * 2 * 3  # steps, prompts, replies
