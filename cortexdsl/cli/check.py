@@ -224,7 +224,7 @@ def ask_models(plan: Plan, *, is_json: bool) -> bool:
     warnings = prompts_too_long(plan, {one.entry: one.context for one in probes if one.context is not None})
     warnings += [
         f"model {one.entry} gives no probabilities of its tokens: `confidence: logprob` will be empty\n"
-        "    use consistency or verifier, or a server that gives them"
+        "    use consistency(5) or verifier, or a server that gives them"
         for one in probes
         if one.logprobs == "none"
     ]

@@ -78,12 +78,10 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How fast a model may be called: `{requests: 500/min, tokens: 200k/min}`."""
+    """How fast a model may be called: limits of requests, and of tokens of prompts and replies together."""
 
-    requests: tuple[RateLimit, ...] = word(())
-    """The most requests, such as 500/min. Units are s, min, hour and day."""
-    tokens: tuple[RateLimit, ...] = word(())
-    """The most tokens of prompts and replies together, such as 200k/min."""
+    requests: tuple[RateLimit, ...] = ()
+    tokens: tuple[RateLimit, ...] = ()
 
     @property
     def has_limits(self) -> bool:
@@ -175,7 +173,8 @@ class Model:
     active_parameters: float | None = word(None, gt=0, le=1e30)
     """For a mixture of experts: the parameters that one token uses. Default: all."""
     rate: Rate | None = word(None)
-    """How fast all runs on this machine may call the model: {requests: 500/min}."""
+    """How fast all runs on this machine may call the model: 500/min, or a list such as [10/min, 250/day, 200k
+    tokens/min]. Tokens are those of prompts and replies together. Units are s, min, hour and day."""
     timeout: float | None = word(None, ge=1, le=86_400)
     """How long one attempt of a call may take: a number of seconds, or a text such as 20 min. Default: 5 min. Replies
     are streamed if it is longer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from cortexdsl.core.protocol import Method
@@ -167,8 +167,6 @@ class Limits:
 class KnowledgeSource:
     """A source of passages that agents can use: a corpus, an index, or a web search."""
 
-    retriever: Retriever = word()
-    """How passages are found. bm25: by their words. dense: by their embeddings. search: by a web search."""
     top: int = word(5, ge=1, le=1_000)
     """The number of passages per question."""
     corpus: str | None = word(None)
@@ -176,11 +174,23 @@ class KnowledgeSource:
     index: str | None = word(None)
     """A folder with an index that pyserini built, instead of corpus."""
     embedding: str | None = word(None)
-    """For dense: the embedding. It is ngram, a model of litellm, or sentence-transformers/NAME."""
+    """Find passages by this embedding: ngram, a model of litellm, or sentence-transformers/NAME. Default: by their
+    words (BM25)."""
     api_base: str | None = word(None)
-    """For search: the address of a service that has the API of Serper, or env:NAME."""
+    """For a web search: the address of a service that has the API of Serper, or env:NAME."""
     api_key_env: str | None = word(None)
-    """The environment variable that holds the API key."""
+    """For a web search: the environment variable that holds the API key."""
+
+    @property
+    def retriever(self) -> Retriever:
+        """How passages are found: by embeddings (dense), by words (bm25), or by a web search (search)."""
+        local: Retriever = "bm25" if self.embedding is None else "dense"
+        return "search" if self.corpus is self.index is None else local
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """All that decides what is found, as digests cover it."""
+        return {"retriever": self.retriever, **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from cortexdsl.core.types import EMPTY, word
 
 Shows: TypeAlias = Literal["last", "all", "by_answer", "about_me", "evidence"]
 Memory: TypeAlias = Literal["none", "last", "all"]
-Each: TypeAlias = Literal["speaker", "edge", "pair", "match", "listener", "group"]
+Each: TypeAlias = Literal["edge", "pair", "match", "listener", "group"]
 Reads: TypeAlias = Literal[
     "answer",
     "review",
@@ -142,7 +142,7 @@ class Step:
     material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     order: Literal["simultaneous", "sequential"] = word("simultaneous", key="sequential")
     """true: agents speak one after the other, and each hears those before it. Default: at the same time."""
-    each: Each | Literal["item"] = "speaker"
+    each: Each | Literal["speaker", "item"] = "speaker"
     samples: int = 1
     reads: Reads = "answer"
     by_agent: Mapping[str, str] = field(default_factory=lambda: EMPTY)

@@ -136,9 +136,9 @@ def _engines(spec: _References) -> Iterator[PlacedProblem]:
             yield spec.problem((section,), what, "give the models an api_base, and remove engine", key=True)
     for name, tool in spec.text.tools.items():
         source = spec.text.knowledge.get(tool.source or "")
-        if tool.tool == "search" and source is not None and source.retriever == "search":
+        if source is not None and source.retriever == "search":
             what = f"the tool {name} needs a network, which jobs that answer files may not have"
-            yield spec.problem(("tools", name, "source"), what, "search a corpus, or give the models an api_base")
+            yield spec.problem(("tools", name, "tool"), what, "search a corpus, or give the models an api_base")
 
 
 def _agents(spec: _References) -> Iterator[PlacedProblem]:
@@ -293,8 +293,8 @@ def _tools(spec: _References) -> Iterator[PlacedProblem]:
     for name, tool in spec.text.tools.items():
         if tool.source is not None and tool.source not in spec.text.knowledge:
             known = nearest(tool.source, spec.text.knowledge, say="knowledge")
-            remedy = known or f"write knowledge: {{{tool.source}: {{retriever: bm25, corpus: FILE}}}}"
-            yield spec.problem(("tools", name, "source"), f"there is no knowledge entry {tool.source}", remedy)
+            remedy = known or f"write knowledge: {{{tool.source}: {{corpus: FILE}}}}"
+            yield spec.problem(("tools", name, "tool"), f"there is no knowledge entry {tool.source}", remedy)
 
 
 def _training(spec: _References) -> Iterator[PlacedProblem]:

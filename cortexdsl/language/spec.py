@@ -13,14 +13,14 @@ from typing import Any
 from cortexdsl.claims.meaning import check_claim, repeated_claims
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
-from cortexdsl.core import FREE, Agent, Dataset, Limits, Model
+from cortexdsl.core import FREE, Agent, Dataset, KnowledgeSource, Limits, Model
 from cortexdsl.engine.tool_use import ABOUT
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.cross_references import cross_check, secret_texts
 from cortexdsl.language.grammar.core_words import core_value
 from cortexdsl.language.grammar.experiment import SpecText
 from cortexdsl.language.grammar.questions import COLUMNS, DatasetText
-from cortexdsl.language.grammar.speakers import TOOLS, ToolText
+from cortexdsl.language.grammar.speakers import ToolText
 from cortexdsl.language.inheritance import read_extended, resolve_methods
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all
 from cortexdsl.language.problems import validate
@@ -117,7 +117,7 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
         node=node,
         datasets=MappingProxyType(datasets),
         models=MappingProxyType(models),
-        tools=MappingProxyType({name: tool_of(name, entry) for name, entry in text.tools.items()}),
+        tools=MappingProxyType({name: tool_of(name, entry, text.knowledge) for name, entry in text.tools.items()}),
         agents=MappingProxyType(agents),
         teams=MappingProxyType(teams),
         hypotheses=tuple(claims),
@@ -167,10 +167,10 @@ def team_members(names: str | tuple[str, ...], agents: Mapping[str, Agent]) -> t
     return tuple(agents) if isinstance(names, str) else names
 
 
-def tool_of(name: str, entry: ToolText) -> Model:
+def tool_of(name: str, entry: ToolText, knowledge: Mapping[str, KnowledgeSource]) -> Model:
     """Return a tool as a model that costs nothing, with its parameters as options."""
-    options = {key: getattr(entry, key) for key in TOOLS[entry.kind]}
-    options |= {"function": entry.tool} if entry.kind == "python" else {}
+    options: dict[str, Any] = {"function": entry.tool, "seconds": entry.seconds} if entry.kind == "python" else {}
+    options |= {"source": entry.source, "top": knowledge[entry.source].top} if entry.source is not None else {}
     options |= {ABOUT: entry.about} if entry.about is not None else {}
     return Model(name=name, model=f"tool/{entry.kind}", options=MappingProxyType(options), price=FREE)
 

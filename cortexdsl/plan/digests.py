@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
@@ -220,7 +220,7 @@ def cell_digest(
         The digests of the fitted functions of the spec.
     """
     learned = [fits.get(name, "") for name in learned_of(method)]
-    pools = [asdict(knowledge[name]) for name in sources_of(method) if name in knowledge]
+    pools = [knowledge[name].parameters for name in sources_of(method) if name in knowledge]
     compared = [models.get(stage.similarity) for stage in stages_of(method)] if method.defer else []
     similarity = models.get(method.similarity)
     more = *compared, *([learned] if learned else [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -281,7 +281,7 @@ class Plan(PlannedCells):
 
     def _meaning(self, cell: Cell) -> str:
         sources = [*pool_sources(cell.debate), *tool_sources(cell.debate)]
-        pools = [asdict(self.knowledge[name]) for name in sources if name in self.knowledge]
+        pools = [self.knowledge[name].parameters for name in sources if name in self.knowledge]
         budget = self.budget_of(cell)
         budget_meaning = self._meaning(budget) if budget else None
         similarity = self.models.get(cell.debate.similarity)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from cortexdsl.core.metrics import METRICS, grouped
 from cortexdsl.plan.digests import digest
 from cortexdsl.plan.experiment import Plan
@@ -76,4 +74,4 @@ def ballots_digest(plan: Plan, dataset: str, judge: str) -> str:
 
 def pool_digest(plan: Plan, dataset: str, source: str) -> str:
     """Return the digest of what a pool depends on, apart from its inputs."""
-    return digest(asdict(plan.source(source)), plan.task(dataset).digest)
+    return digest(plan.source(source).parameters, plan.task(dataset).digest)

@@ -219,7 +219,7 @@ def _unasked(
         prompts = stage.steps[opening].prompts
         if not any(_asks_confidence(templates, prompt) for prompt in prompts):
             what = f"learned.{name} uses confidence, and {prompts[0]} of {arm.name} asks for none"
-            remedy = f"write confidence: consistency in methods.{arm.method}, or leave confidence out of from"
+            remedy = f"write confidence: consistency(5) in methods.{arm.method}, or leave confidence out of from"
             yield spec.problem(("learned", name, "from"), what, remedy)
 
 

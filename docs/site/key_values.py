@@ -95,9 +95,9 @@ VALUES: Mapping[str, Values] = {
         {
             "`stated`": "the confidence that the reply states.",
             "`logprob`": "the probability of the tokens that spell the answer.",
-            "`consistency`": "the share of 5 further replies to the same prompt that give the same answer.",
             "`verifier`": "the score that the agent's own model gives to the solution.",
-            "text": "`consistency(9)`: with 9 replies. `verifier(MODEL)`: the score of this entry of models.",
+            "text": "`consistency(5)`: the share of 5 further replies to the same prompt that give the same answer. "
+            "`verifier(MODEL)`: the score of this entry of models.",
         },
     ),
     "placebo": Values(
@@ -177,7 +177,6 @@ VALUES: Mapping[str, Values] = {
     "each": Values(
         "language/protocol.md#each",
         {
-            "`speaker`": "one call for each speaker.",
             "`edge`": "one call for each agent that the speaker hears.",
             "`pair`": "one call for each pair of the heard agents.",
             "`match`": "one call for the first two heard agents, one for the next two, and so on.",
@@ -251,7 +250,6 @@ PAGES: Mapping[str, str] = {
     "ModelText": "language.md#models-and-agents",
     "OptimiserText": "training.md",
     "PriceText": "spending.md#prices",
-    "RateText": "spending.md#how-fast-rates",
     "ServerText": "servers.md",
     "StepText": "language/protocol.md#a-step",
     "StoppingRuleText": "language.md#stopping",

@@ -21,9 +21,9 @@ from tests.display.made import said, write
 SPEC = """title: x
 dataset: {name: arithmetic, size: 2}
 models:
-  gpt: {model: direct/m, api_base: 'http://127.0.0.1:9/v1', rate: {requests: 500/min, tokens: 200k/min}}
+  gpt: {model: direct/m, api_base: 'http://127.0.0.1:9/v1', rate: [500/min, 200k tokens/min]}
   other: {model: direct/n, api_base: 'http://127.0.0.1:9/v1'}
-  own: {model: direct/o, api_base: 'http://127.0.0.1:9/v1', rate: {requests: [10/min, 250/day]}}
+  own: {model: direct/o, api_base: 'http://127.0.0.1:9/v1', rate: [10/min, 250/day]}
   here: {model: builtin/solver, skill: 0.5}
 agents: [{name: a, model: gpt}, {name: b, model: other}, {name: c, model: own}, {name: d, model: here}]
 methods: {v: {protocol: voting}}
@@ -128,25 +128,25 @@ def test_an_experiment_that_is_nowhere_is_an_error(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("rate", "error"),
     [
-        ("{requests: 500}", "write 500/min, or several"),
-        ("{requests: 5/week}", "write a whole number and a unit"),
-        ("{tokens: 0.5/s}", "write a whole number and a unit"),
-        ("{requests: [5/s, 6/s]}", "two rates have the same unit"),
-        ("{}", "this rate limits nothing"),
-        ("{requests: 5/s, per: key}", "write nothing: each model has its own rate"),
+        ("500", "500 is not a rate\n    write a whole number and a unit"),
+        ("5/week", "write a whole number and a unit"),
+        ("0.5 tokens/s", "write a whole number and a unit"),
+        ("[5/s, 6/s]", "two rates have the same unit"),
+        ("[]", "rate"),
+        ("{requests: [5/s, 250/day], tokens: 200k/min, per: key}", "write rate: [5/s, 250/day, 200k tokens/min]"),
     ],
 )
 def test_a_wrong_rate_is_an_error_in_its_place(rate: str, error: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = SPEC.replace("direct/n,", "direct/n, rate: {requests: 500/min, tokens: 200k/min},")
-    Path("x.yaml").write_text(text.replace("rate: {requests: 500/min, tokens: 200k/min}}", f"rate: {rate}}}", 1))
+    text = SPEC.replace("direct/n,", "direct/n, rate: [500/min, 200k tokens/min],")
+    Path("x.yaml").write_text(text.replace("rate: [500/min, 200k tokens/min]}", f"rate: {rate}}}", 1))
     assert main(["check", "x.yaml"]) == 2
     assert error in capsys.readouterr().err
 
 
 def test_the_new_words_change_no_digest_and_a_plan_says_the_least_time(capsys: pytest.CaptureFixture[str]) -> None:
     """Two calls of each entry, so that `gpt` takes 2 of 500 a minute, and `own` 2 of 10: 5.5 s."""
-    plain = SPEC.replace(", rate: {requests: 500/min, tokens: 200k/min}", "").replace("api_base", PRICED)
-    plain = plain.replace(", rate: {requests: [10/min, 250/day]}", "")
+    plain = SPEC.replace(", rate: [500/min, 200k tokens/min]", "").replace("api_base", PRICED)
+    plain = plain.replace(", rate: [10/min, 250/day]", "")
     Path("plain.yaml").write_text(plain)
     more = plain.replace("direct/n,", "direct/n, timeout: 20 min, deterministic: true,")
     Path("more.yaml").write_text(more)

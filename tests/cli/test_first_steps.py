@@ -47,10 +47,10 @@ models:
   one: {model: builtin/solver, skill: 0.5}
   near: {model: openai/embed, api_base: env:NEAR_URL, api_key_env: NEAR_KEY}
 knowledge:
-  web: {retriever: search, api_base: env:WEB_URL, api_key_env: WEB_KEY}
-  library: {retriever: search, api_base: env:LIBRARY_URL, api_key_env: LIBRARY_KEY}
-  unused: {retriever: search, api_base: env:NOBODYS_URL, api_key_env: NOBODYS_KEY}
-tools: {lookup: {tool: search, source: library}}
+  web: {api_base: env:WEB_URL, api_key_env: WEB_KEY}
+  library: {api_base: env:LIBRARY_URL, api_key_env: LIBRARY_KEY}
+  unused: {api_base: env:NOBODYS_URL, api_key_env: NOBODYS_KEY}
+tools: {lookup: {tool: search(library)}}
 agents: [{name: one, model: one}, {name: two, model: one}]
 protocols:
   looked-up:

@@ -49,7 +49,7 @@ methods:
   matched: {protocol: self-consistency, agents: [a], budget: calls(full)}
 """
 ANSWERED = SPEC.replace("max_tokens: 50", "max_tokens: 50, engine: stub")
-SEARCH = "knowledge: {web: {retriever: search}}\ntools: {net: {tool: search, source: web}}\n"
+SEARCH = "knowledge: {web: {api_key_env: SERPER_API_KEY}}\ntools: {net: {tool: search(web)}}\n"
 Run = Callable[..., Plan]
 
 

@@ -19,10 +19,10 @@ seed: 4
 dataset: {name: arithmetic, size: 3}
 models: {one: {model: builtin/solver}}
 agents: [{name: ann, model: one}, {name: bob, model: one}]
-knowledge: {facts: {retriever: bm25, corpus: facts.jsonl}}
+knowledge: {facts: {corpus: facts.jsonl, top: 1}}
 tools:
   sums:  {tool: calculator}
-  look:  {tool: search, source: facts, top: 1}
+  look:  {tool: search(facts)}
   shout: {tool: "own:shout", seconds: 20}
 protocols:
   helped:
@@ -132,9 +132,9 @@ def test_a_failing_function_is_data_until_it_fails_too_often(here: Path, capsys:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("{tool: calculator}", "{tool: calculator, top: 3}", "7:29: tools.sums: top does not go with tool: calculator"),
-        ("source: facts", "source: fact", "there is no knowledge entry fact"),
-        ("tool: search, source: facts, top: 1", "tool: search", "a search tool needs a source"),
+        ("{tool: calculator}", "{tool: calculator, seconds: 3}", "7:29: tools.sums: seconds does not go with tool"),
+        ("search(facts)", "search(fact)", "there is no knowledge entry fact"),
+        ("search(facts)", "search", "a search tool needs a source"),
         ('"own:shout"', '"own.shout"', "a function is written as package.module:function"),
         ('"own:shout"', '"nowhere:shout"', "there is no module nowhere"),
         ("helper: sums}", "helper: sum}", "there is no tool sum\n    did you mean sums?"),
@@ -154,7 +154,7 @@ def test_what_tools_read_is_an_input_and_part_of_the_meaning(here: Path) -> None
     plan = compile_spec("x")
     assert "specs/facts.jsonl" in debate_inputs(plan, "arithmetic", slug("look"), "r1-s01")
     assert any(path.endswith("own.py") for path in debate_inputs(plan, "arithmetic", slug("shout"), "r1-s01"))
-    (here / "specs/x.yaml").write_text(SPEC.replace("facts.jsonl}", "facts.jsonl, top: 9}"))
+    (here / "specs/x.yaml").write_text(SPEC.replace("top: 1}", "top: 9}"))
     changed = compile_spec("x")
     same = {tool: changed.cell(slug(tool)).digest == plan.cell(slug(tool)).digest for tool in SAID}
     assert same == {"sums": True, "look": False, "shout": True}

@@ -32,10 +32,10 @@ models:
   hosted: {model: openai/m, api_base: env:BASE, transport: direct}
   own: {model: builtin/solver}
 agents: [{name: ann, model: hosted}, {name: bob, model: own}]
-knowledge: {facts: {retriever: bm25, corpus: facts.jsonl}}
+knowledge: {facts: {corpus: facts.jsonl, top: 1}}
 tools:
   sums:   {tool: calculator}
-  look:   {tool: search, source: facts, top: 1}
+  look:   {tool: search(facts)}
   shout:  {tool: "own:shout", seconds: 20, about: Writes a text in capitals.}
   python: {tool: program}
 protocols:
@@ -250,7 +250,7 @@ STEP = "tools: {ann: [sums, look, shout, python], else: sums}, uses: 5"
          "the options of hosted have tools, and the step offers tools, too"),
         ("{model: builtin/solver}", "{model: builtin/solver, function_calls: true}",
          "builtin/solver runs in the process, without function calls\n    remove function_calls"),
-        ("{tool: program}", "{tool: program, top: 3}", "top does not go with tool: program\n    allowed: about"),
+        ("{tool: program}", "{tool: program, seconds: 3}", "seconds does not go with tool: program\n    remove it"),
     ],
 )  # fmt: skip
 def test_what_is_refused(here: Path, old: str, new: str, problem: str) -> None:

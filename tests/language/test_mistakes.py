@@ -61,7 +61,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("", "hypotheses: [^'accuracy(sparse[rounds]) increasing']", "has no axis rounds", "no grid"),
     ("", "hypotheses: [^accuracy(sparse) > accuracy(full) on gsm8k]", "no dataset gsm8k", "arithmetic"),
     ("", "hypotheses: ^accuracy(sparse) > accuracy(full)", "hypotheses is", "write ["),
-    ("", "knowledge: {wiki: {retriever: ^bm52}}", "bm52", "bm25"),
+    ("", "knowledge: {wiki: {^corpsu: FILE}}", "corpsu", "corpus"),
     ("model: builtin/solver", "model: ^oobabooga/http://evil.example/v1", "the name of a model holds an address",
      "write api_base:"),
     ("", "servers: {a: {command: x, env: URL}, b: {command: y, env: ^URL}}", "the server a is called", ""),

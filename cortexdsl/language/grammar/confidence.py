@@ -15,15 +15,10 @@ from cortexdsl.language.grammar.entries import OneOf, Share, StrictEntry, Text, 
 from cortexdsl.language.grammar.expressions import expression
 from cortexdsl.language.nodes import shown
 
-SAMPLES = 5
-"""Number of further replies for `consistency` without a number."""
-
-
 PROMPT = "common/verify.j2"
 _MEASURES = {
     "stated": STATED,
     "logprob": Measure("logprob"),
-    "consistency": Measure("consistency", SAMPLES),
     "verifier": Measure("verifier", prompt=PROMPT),
 }
 
@@ -35,7 +30,7 @@ def _measure(text: str) -> Measure | MeasureBy:
         return MeasureBy(written[2])
     if written is not None and re.fullmatch(r"[1-9]\d?|100", written[2]):
         return Measure("consistency", int(written[2]))
-    remedy = f"allowed: {', '.join(_MEASURES)}, consistency(9) with 1 to 100 replies, verifier(MODEL)"
+    remedy = f"allowed: {', '.join(_MEASURES)}, consistency(5) with 1 to 100 replies, verifier(MODEL)"
     raise invalid(f"{shown(text)} is not a source of confidence", remedy)
 
 
@@ -47,9 +42,9 @@ class MeasureBy:
 
 
 _Measure: TypeAlias = Annotated[
-    Annotated[Literal["stated", "logprob", "consistency", "verifier"], AfterValidator(_MEASURES.__getitem__)]
+    Annotated[Literal["stated", "logprob", "verifier"], AfterValidator(_MEASURES.__getitem__)]
     | Annotated[Text, AfterValidator(_measure)],
-    OneOf("consistency(9)", "verifier(MODEL)"),
+    OneOf("consistency(5)", "verifier(MODEL)"),
 ]
 ConfidenceText: TypeAlias = Annotated[Measure | MeasureBy, WrittenAs(_Measure)]
 

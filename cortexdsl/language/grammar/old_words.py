@@ -106,13 +106,20 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     },
     "BatchSettingsText": {"requests": "nothing: a batch has as many calls as the provider takes"},
     "OptimiserText": {"alpha": "nothing: the adapter is scaled by 1", "seed": "nothing: the seed is the spec's"},
-    "RateText": {"per": "nothing: each model has its own rate"},
     "ExpectedText": {
         "reply_tokens": "nothing: estimates take 200 tokens a reply, or max_tokens if that is less",
         "accuracy": "differences: {CLAIM: ACCURACY}, for claims about one accuracy",
         "refuse": "power: 0.8, so that the run does not start with less",
     },
-    "ToolText": {"function": "tool: {}"},
+    "KnowledgeSourceText": {
+        "retriever": "nothing: an embedding finds passages by it, a corpus or an index alone by words, and api_key_env "
+        "alone by a web search",
+    },
+    "ToolText": {
+        "function": "tool: {}",
+        "source": "tool: search({})",
+        "top": "top: {} in the entry of knowledge",
+    },
     "confidence": {"consistency": "confidence: consistency({})", "verifier": "confidence: verifier({})"},
     "LoopText": {"unless": "if: not ({})"},
     "SelectionForm": {"role": "hears: {}", "sparse": "{}", "within": "topology: {}"},
@@ -159,6 +166,7 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "transport": {"litellm": ""},
     "cache": {"1h": "true"},
     "chooses": {"agents": ""},
+    "each": {"speaker": ""},
     "shard_size": {"auto": ""},
 }
 """By the key that is written now: old values, each with the new one."""

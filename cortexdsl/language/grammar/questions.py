@@ -12,7 +12,6 @@ from cortexdsl.core import KnowledgeSource
 from cortexdsl.language.grammar.addresses import Address, KeyName, Place
 from cortexdsl.language.grammar.core_words import FromCore
 from cortexdsl.language.grammar.entries import Flag, HubId, Name, OneOf, StrictEntry, Text, Whole, invalid
-from cortexdsl.tasks.retrieval.sources import KEYS
 
 
 def _several(value: Any) -> Any:
@@ -203,22 +202,24 @@ AskedDataset: TypeAlias = Annotated[DatasetText, AfterValidator(_with_source)]
 """A dataset whose questions are asked."""
 
 
-def _fits_retriever(source: KnowledgeSource, written: Collection[str]) -> None:
-    allowed = KEYS[source.retriever]
-    for name in sorted({*written} - {*allowed}):
-        own = [key for key in allowed if key not in ("retriever", "top")]
-        raise invalid(f"{name} does not go with retriever: {source.retriever}", f"allowed: {', '.join(own)}")
-    if source.retriever != "search" and source.corpus is None and source.index is None:
-        raise invalid("it names neither corpus nor index", "write corpus: FILE.jsonl, or index: FOLDER")
+def _is_one_source(source: KnowledgeSource, written: Collection[str]) -> None:
+    of_search = next((name for name in ("api_base", "api_key_env") if name in written), "")
+    local = next((name for name in ("corpus", "index", "embedding") if name in written), "")
+    if of_search and local:
+        raise invalid(f"{of_search} is for a web search, and {local} for a corpus", f"remove {of_search} or {local}")
+    if not of_search and source.retriever == "search":
+        remedy = "write corpus: FILE.jsonl or index: FOLDER; for a web search, api_key_env: SERPER_API_KEY"
+        raise invalid("it names neither corpus nor index", remedy)
     if source.retriever == "bm25" and source.corpus is not None and source.index is not None:
-        raise invalid("it names a corpus and an index", "keep one: an index holds its own texts")
+        remedy = "keep one: an index of words holds its own texts; or write embedding:, for an index of embeddings"
+        raise invalid("it names a corpus and an index", remedy)
 
 
 KnowledgeEntry: TypeAlias = Annotated[
     KnowledgeSource,
     FromCore(
-        "{retriever: bm25, corpus: FILE.jsonl}",
-        _fits_retriever,
+        "{corpus: FILE.jsonl}",
+        _is_one_source,
         api_base=Address | None,
         api_key_env=KeyName | None,
     ),

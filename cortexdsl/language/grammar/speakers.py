@@ -307,23 +307,19 @@ class AgentText(StrictEntry):
     """Numbers of your own. Expressions read them as vars(NAME), templates as agent.vars."""
 
 
-TOOLS: Mapping[str, tuple[str, ...]] = {
-    "calculator": (),
-    "search": ("source", "top"),
-    "python": ("seconds",),
-    "program": (),
-}
-"""The tools, and the words of their entries; all of them may have `about`. `python` is any function."""
+_SEARCH = re.compile(r"search\(\s*([^()\s]+)\s*\)")
 
 
-def _function(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", name):
-        remedy = nearest(name, [tool for tool in TOOLS if tool != "python"])
-        raise invalid(f"{shown(name)} is not a tool", f"{remedy}; a function is written as package.module:function")
-    return name
+def _search_or_function(name: str) -> str:
+    if _SEARCH.fullmatch(name) or re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", name):
+        return name
+    if name == "search":
+        raise invalid("a search tool needs a source", "write tool: search(NAME), with an entry of knowledge")
+    remedy = nearest(name.partition("(")[0], ("calculator", "program", "search")).replace("search", "search(NAME)")
+    raise invalid(f"{shown(name)} is not a tool", f"{remedy}; a function is written as package.module:function")
 
 
-_Function: TypeAlias = Annotated[Text, AfterValidator(_function)]
+_SearchOrFunction: TypeAlias = Annotated[Text, AfterValidator(_search_or_function)]
 
 
 class ToolText(StrictEntry):
@@ -331,30 +327,31 @@ class ToolText(StrictEntry):
 
     example: ClassVar[str] = "{tool: calculator}"
 
-    tool: Annotated[Literal["calculator", "search", "program"] | _Function, OneOf("package.module:function")]
-    """calculator: computes expressions. search: finds passages in a knowledge source. program: runs a Python program
-    that a model wrote, in a sandbox. package.module:function: a function of your own, which takes a text and returns
-    one. It runs only with your permission (`cortexdsl trust`)."""
+    tool: Annotated[
+        Literal["calculator", "program"] | _SearchOrFunction, OneOf("search(NAME)", "package.module:function")
+    ]
+    """calculator: computes expressions. search(NAME): finds passages in an entry of knowledge. program: runs a Python
+    program that a model wrote, in a sandbox. package.module:function: a function of your own, which takes a text and
+    returns one. It runs only with your permission (`cortexdsl trust`)."""
     about: Text | None = None
     """What the tool does, for agents that may use it in their turns. A function needs it; other tools have a text of
     their own."""
-    source: Name | None = None
-    """For search: the name of an entry of knowledge."""
-    top: Annotated[Whole, Field(ge=1, le=1_000)] = 3
-    """For search: the number of passages per query."""
     seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = 10.0
     """For a function: how many seconds a call may take."""
 
     @model_validator(mode="after")
     def _fits_tool(self) -> Self:
-        allowed = TOOLS[self.kind]
-        for name in sorted(self.model_fields_set - {"tool", "about", *allowed}):
-            raise invalid(f"{name} does not go with tool: {self.tool}", f"allowed: {', '.join((*allowed, 'about'))}")
-        if self.tool == "search" and self.source is None:
-            raise invalid("a search tool needs a source", "write source: ...")
+        if "seconds" in self.model_fields_set and self.kind != "python":
+            raise invalid(f"seconds does not go with tool: {self.tool}", "remove it: only a function is timed")
         return self
 
     @property
     def kind(self) -> str:
         """The kind of tool, by which its model is named."""
-        return "python" if ":" in self.tool else self.tool
+        return "python" if ":" in self.tool else self.tool.partition("(")[0]
+
+    @property
+    def source(self) -> str | None:
+        """The entry of knowledge that is searched."""
+        written = _SEARCH.fullmatch(self.tool)
+        return written[1] if written else None

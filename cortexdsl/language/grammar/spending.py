@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from cortexdsl.core import BatchSettings, Engine, Limits, Price, Rate, RateLimit
-from cortexdsl.language.grammar.core_words import FromCore
-from cortexdsl.language.grammar.entries import Duration, Text, Variable, invalid
+from cortexdsl.language.grammar.core_words import FromCore, WrittenAs
+from cortexdsl.language.grammar.entries import Duration, Text, Variable, invalid, listed
 
 _Dollars: TypeAlias = Annotated[float, Field(ge=0, le=1e6, strict=True), AfterValidator(lambda million: million / 1e6)]
 PriceEntry: TypeAlias = Annotated[
@@ -24,59 +24,51 @@ PriceEntry: TypeAlias = Annotated[
 ]
 
 
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)\s*/\s*(s|sec|min|hour|h|day|d)")
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)\s*(tokens)?\s*/\s*(s|sec|min|hour|h|day|d)")
 _TIMES = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _SPANS = {"s": 1.0, "sec": 1.0, "min": 60.0, "hour": 3600.0, "h": 3600.0, "day": 86_400.0, "d": 86_400.0}
 
 
-def rate_limit(value: Any) -> Any:
-    """Return the limit that a text such as `500/min` or `200k/min` means; other values as they are.
+def _rate_texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        limits = [(kind == "tokens", str(each)) for kind in value for each in listed(value[kind]) if kind != "per"]
+        texts = [each.replace("/", " tokens/") if is_tokens else each for is_tokens, each in limits]
+        raise invalid("a rate is one text or a list", f"write rate: [{', '.join(texts or ['500/min'])}]")
+    return [str(each) if isinstance(each, int) else each for each in listed(value)]
+
+
+def _rate(texts: tuple[str, ...]) -> Rate:
+    """Return the rate that texts such as `500/min` and `200k tokens/min` mean.
 
     Raises
     ------
     PydanticCustomError
-        The text is not a rate, or its amount is not a whole number of 1 or more.
+        A text is not a limit, its amount is not a whole number of 1 or more, or two limits differ in the amount alone.
     """
-    if not isinstance(value, str):
-        return value
-    written = _AMOUNT.fullmatch(value.strip())
-    amount = float(written[1]) * _TIMES[written[2]] if written else 0.0
-    if written is None or amount != int(amount) or not 1 <= amount <= 1e15:
-        raise invalid(
-            "this is not a rate", "write a whole number and a unit: 10/s, 500/min, 200k/min, 1M/hour, 250/day"
-        )
-    return RateLimit(int(amount), _SPANS[written[3]])
+    limits: dict[tuple[str | None, float], RateLimit] = {}
+    for text in texts:
+        written = _AMOUNT.fullmatch(text.strip())
+        amount = float(written[1]) * _TIMES[written[2]] if written else 0.0
+        if written is None or amount != int(amount) or not 1 <= amount <= 1e15:
+            remedy = "write a whole number and a unit: 10/s, 500/min, 250/day, or of tokens: 200k tokens/min"
+            raise invalid(f"{text} is not a rate", remedy)
+        span = _SPANS[written[4]]
+        if (written[3], span) in limits:
+            raise invalid("two rates have the same unit", "keep the smaller one")
+        limits[written[3], span] = RateLimit(int(amount), span)
+    return Rate(*(tuple(limit for (kind, _), limit in limits.items() if kind == of) for of in (None, "tokens")))
 
 
-def _rate_limits(value: Any) -> Any:
-    return tuple(map(rate_limit, value if isinstance(value, list | tuple) else [value]))
-
-
-def _several(value: tuple[Any, ...]) -> tuple[RateLimit, ...]:
-    if not value or not all(isinstance(each, RateLimit) for each in value):
-        raise invalid("this is not a rate", "write 500/min, or several: [10/min, 250/day]")
-    spans = [each.seconds for each in value]
-    if len(set(spans)) < len(spans):
-        raise invalid("two rates have the same unit", "keep the smaller one")
-    return value
-
-
-RateLimitsText: TypeAlias = Annotated[
-    tuple[Any, ...],
-    AfterValidator(_several),
-    BeforeValidator(_rate_limits, json_schema_input_type=str | list[str]),
-]
-
-
-def _limits_something(rate: Rate, written: Collection[str]) -> None:
-    if not rate.has_limits:
-        raise invalid("this rate limits nothing", f"write {_RATE}")
-
-
-_RATE = "{requests: 500/min, tokens: 200k/min}"
+_Limits: TypeAlias = Annotated[tuple[Text, ...], Field(min_length=1)]
 RateEntry: TypeAlias = Annotated[
     Rate,
-    FromCore(_RATE, _limits_something, requests=RateLimitsText, tokens=RateLimitsText),
+    WrittenAs(
+        Annotated[
+            _Limits,
+            BeforeValidator(_rate_texts, json_schema_input_type=Text | _Limits),
+            AfterValidator(_rate),
+        ]
+    ),
 ]
 BatchEntry: TypeAlias = Annotated[
     BatchSettings, FromCore("{requests: 10000, tokens: 2000000, wait: 600}", wait=Duration)

@@ -175,9 +175,11 @@ class StepText(StrictEntry):
         tuple[_Source, ...], BeforeValidator(listed, json_schema_input_type=_Source | tuple[_Source, ...])
     ] = ()
     """Entries of knowledge whose passages the step may use, as the variable `pool`."""
-    each: Annotated[Each | Setting | Name | PassageForm | ItemsForm, OneOf("ROLE")] = "speaker"
-    """What gets a separate call, such as each speaker, or each pair of heard agents. ROLE: each heard agent of a role,
-    and every call hears the other agents."""
+    each: Annotated[Each | Setting | Name | PassageForm | ItemsForm, OneOf("ROLE")] = Field(
+        default_factory=lambda: "speaker"
+    )
+    """What gets a separate call, such as each pair of heard agents. ROLE: each heard agent of a role, and every call
+    hears the other agents. Default: each speaker."""
     tools: Annotated[
         Name
         | Setting
@@ -212,7 +214,7 @@ class StepText(StrictEntry):
         return {**self.material, **pool}
 
     @property
-    def kind(self) -> Each | Literal["item"]:
+    def kind(self) -> Each | Literal["speaker", "item"]:
         """The unit of a call."""
         if self.split is not None:
             return "item"
@@ -231,4 +233,5 @@ class StepText(StrictEntry):
     @property
     def of(self) -> str:
         """The role whose players the calls are about; empty: everybody who is heard."""
-        return self.each if isinstance(self.each, str) and self.each not in get_args(Each) else ""
+        is_role = isinstance(self.each, str) and "each" in self.model_fields_set and self.each not in get_args(Each)
+        return self.each if is_role else ""  # type: ignore[return-value]

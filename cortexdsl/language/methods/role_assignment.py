@@ -296,7 +296,7 @@ def _with_logprobs(method: Method, choice: MethodChoice) -> Method:
             return model
         if model.is_program:
             what = f"{label}.confidence: {who} is {model.model}, which has no probabilities of tokens"
-            refuse(mark, what, "use consistency or verifier, or another model")
+            refuse(mark, what, "use consistency(5) or verifier, or another model")
         if model.options.get(LOGPROBS) is False:
             refuse(mark, f"{label}.confidence: model {model.name} says logprobs: false", "remove that option")
         return replace(model, options=MappingProxyType({**model.options, LOGPROBS: True}))

@@ -12,6 +12,7 @@ from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import OF_STEPS, STATED
 from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.grammar.methods import METHOD_WORDS
+from cortexdsl.language.grammar.old_words import value_remedy
 from cortexdsl.language.grammar.protocol import DecideWord, ProtocolText
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.grammar.schedule import CaseText
@@ -145,7 +146,7 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
                 )
                 yield problem_at(("steps", name, "hears"), f"there is no role {role}", remedy)
         if step.of and step.of not in text.roles:
-            remedy = nearest(step.of, text.roles, say="roles")
+            remedy = value_remedy(("each",), step.of) or nearest(step.of, text.roles, say="roles")
             yield problem_at(("steps", name, "each"), f"there is no role {step.of}", remedy)
     for role in text.voters:
         if role not in text.roles:

@@ -50,7 +50,7 @@ class Bm25:
     """
 
     def __init__(self, name: str, corpus: Corpus) -> None:
-        library = optional("bm25s", f"knowledge {name}: a corpus with `retriever: bm25`", _INSTALL)
+        library = optional("bm25s", f"knowledge {name}: a corpus without `embedding`", _INSTALL)
         self.name = name
         self.identity = f"bm25 k1=1.5 b=0.75 {corpus.digest}"
         self._corpus = corpus

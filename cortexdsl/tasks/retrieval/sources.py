@@ -142,13 +142,6 @@ def _seconds(asked: str) -> float:
     return float(asked) if asked.isdecimal() else 0.0
 
 
-KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "bm25": ("retriever", "top", "corpus", "index"),
-    "dense": ("retriever", "top", "corpus", "index", "embedding"),
-    "search": ("retriever", "top", "api_base", "api_key_env"),
-}
-"""The retrievers, and what an entry of each may say."""
-
 EmbedBy: TypeAlias = Callable[[str, Sequence[str]], Awaitable[Floats]]
 """Embeds n texts under a named embedding as an (n, d) array."""
 

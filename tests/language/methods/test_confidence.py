@@ -25,7 +25,7 @@ def grid(text: str, values: str) -> str:
 
 
 def test_each_value_is_a_point_of_a_grid_and_the_default_is_the_method_itself(tmp_path: Path) -> None:
-    found = load_cells(tmp_path, grid(SMALL, "[stated, consistency, consistency(3), verifier, verifier(small)]"))
+    found = load_cells(tmp_path, grid(SMALL, "[stated, consistency(5), consistency(3), verifier, verifier(small)]"))
     by_name = {arm.name: arm.debate for arm in found}
     assert by_name["full[confidence=stated]"] == by_name["full"]
     measures = {name: debate.confidence for name, debate in by_name.items()}
@@ -34,7 +34,7 @@ def test_each_value_is_a_point_of_a_grid_and_the_default_is_the_method_itself(tm
         "sparse": STATED,
         "full": STATED,
         "full[confidence=stated]": STATED,
-        "full[confidence=consistency]": Measure("consistency", 5),
+        "full[confidence=consistency-5]": Measure("consistency", 5),
         "full[confidence=consistency-3]": Measure("consistency", 3),
         "full[confidence=verifier]": Measure("verifier", prompt="common/verify.j2"),
         "full[confidence=verifier-small]": Measure("verifier", verifier=small, prompt="common/verify.j2"),
@@ -59,8 +59,9 @@ def test_an_entry_that_asks_for_logprobs_itself_shares_its_calls_with_all_points
 @pytest.mark.parametrize(
     ("text", "what", "remedy"),
     [
-        (grid(SMALL, "[logprob]"), "ann is builtin/solver, which has no probabilities", "use consistency or verifier"),
-        (grid(SMALL, "[guess]"), "'guess' is not a source of confidence", "stated, logprob, consistency, verifier"),
+        (grid(SMALL, "[logprob]"), "ann is builtin/solver, which has no probabilities", "use consistency(5)"),
+        (grid(SMALL, "[guess]"), "'guess' is not a source of confidence", "stated, logprob, verifier"),
+        (grid(SMALL, "[consistency]"), "'consistency' is not a source", "consistency(5) with 1 to 100 replies"),
         (grid(SMALL, "[consistency(0)]"), "'consistency(0)' is not a source", "1 to 100 replies"),
         (grid(SMALL, "[verifier(smal)]"), "there is no model smal", "did you mean small?"),
         (grid(REMOTE.replace("model: small}", "model: sure}"), "[logprob]"), "says logprobs: false", "remove that"),

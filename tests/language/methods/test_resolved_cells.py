@@ -99,7 +99,7 @@ def test_a_wrong_value_of_an_axis_is_told_once_whatever_it_is_combined_with(tmp_
 
 
 def test_pools_are_knowledge_entries(tmp_path: Path) -> None:
-    text = SMALL + "  rag: {protocol: rag, pool: [wiki, web]}\nknowledge: {wiki: {retriever: bm25, corpus: a.jsonl}}\n"
+    text = SMALL + "  rag: {protocol: rag, pool: [wiki, web]}\nknowledge: {wiki: {corpus: a.jsonl}}\n"
     (told,) = problems(tmp_path, text)
     assert "there is no knowledge entry web" in told.what
     assert told.where.endswith(":15:30")

@@ -253,7 +253,11 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     assume(heard <= used)
     return {
         "roles": {role: who for role, who in roles.items() if role in used},
-        "steps": {name: step for name, step in steps.items() if name == "open" or name in said},
+        "steps": {
+            name: {key: value for key, value in step.items() if (key, value) != ("each", "speaker")}
+            for name, step in steps.items()
+            if name == "open" or name in said
+        },
         "schedule": ["open", *rest],
         "decide": decide,
         **({"voters": ["debater", "second"]} if "second" in used and both else {}),

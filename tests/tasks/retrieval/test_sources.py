@@ -40,8 +40,8 @@ def test_local_sources_open_and_retrieve(tmp_path: Path) -> None:
     """`bb aa` shares the word `aa` with passage 1 alone, and points (1, 1) like passage 2."""
     (tmp_path / "p.jsonl").write_text('{"id": 1, "contents": "aa"}\n{"id": 2, "contents": "aabb"}\n')
     knowledge = {
-        "words": KnowledgeSource("bm25", corpus="p.jsonl"),
-        "vectors": KnowledgeSource("dense", corpus=str(tmp_path / "p.jsonl"), embedding="letters", top=1),
+        "words": KnowledgeSource(corpus="p.jsonl"),
+        "vectors": KnowledgeSource(corpus=str(tmp_path / "p.jsonl"), embedding="letters", top=1),
     }
     [words], [vectors] = retrieve(knowledge, tmp_path, "bb aa")
     assert (words.id, words.source) == ("1", "words")
@@ -50,15 +50,15 @@ def test_local_sources_open_and_retrieve(tmp_path: Path) -> None:
 
 def test_indexes_are_opened_where_they_are_named(tmp_path: Path) -> None:
     """The folder is empty, so that each retriever misses its own kind of index."""
-    for retriever, what in {"bm25": "no Lucene index", "dense": "no Faiss index"}.items():
+    for embedding, what in {None: "no Lucene index", "ngram": "no Faiss index"}.items():
         with pytest.raises(InputError, match=what):
-            retrieve({"wiki": KnowledgeSource(retriever, index=".")}, tmp_path, "q")
+            retrieve({"wiki": KnowledgeSource(embedding=embedding, index=".")}, tmp_path, "q")
 
 
 def test_keys_and_addresses_come_from_the_environment(with_search: Any) -> None:
     """The service sees the key that the named variable holds, at the address that the named variable holds."""
     service = Service([(200, '{"organic": [{"title": "T", "link": "L", "snippet": "S"}]}', {})])
-    knowledge = {"web": KnowledgeSource("search", api_key_env="MY_KEY", api_base="env:MY_SEARCH")}
+    knowledge = {"web": KnowledgeSource(api_key_env="MY_KEY", api_base="env:MY_SEARCH")}
 
     async def use(_: Any, address: str) -> tuple[Passage, ...]:
         environment = {"MY_KEY": f"{KEY}\n", "MY_SEARCH": address}
@@ -72,7 +72,7 @@ def test_keys_and_addresses_come_from_the_environment(with_search: Any) -> None:
 
 def test_a_missing_variable_is_named() -> None:
     """Neither is set: the key is looked for first."""
-    knowledge = {"web": KnowledgeSource("search", api_base="env:MY_SEARCH")}
+    knowledge = {"web": KnowledgeSource(api_base="env:MY_SEARCH")}
     with pytest.raises(InputError, match="its key is in the environment variable SERPER_API_KEY, which is not set"):
         retrieve(knowledge, BASE, "q")
     with pytest.raises(InputError, match="its address is in the environment variable MY_SEARCH, which is not set"):

@@ -16,9 +16,9 @@ dataset: {file: questions.jsonl, question: asked, answer: gold, id: id, kind: te
 models: {solver: {model: builtin/solver, skill: 0.5}}
 agents: [{name: one, model: solver}, {name: two, model: solver}]
 knowledge:
-  words:   {retriever: bm25, corpus: corpus.jsonl, top: 1}
-  vectors: {retriever: dense, corpus: corpus.jsonl, top: 2}
-  web:     {retriever: search, api_base: env:SEARCH_ADDRESS, api_key_env: SEARCH_KEY}
+  words:   {corpus: corpus.jsonl, top: 1}
+  vectors: {corpus: corpus.jsonl, top: 2}
+  web:     {api_base: env:SEARCH_ADDRESS, api_key_env: SEARCH_KEY}
 methods:
   both: {protocol: madke, pool: [words, vectors]}
   none: {protocol: madke}
