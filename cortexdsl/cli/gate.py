@@ -8,27 +8,33 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cortexdsl.claims.cells import CellNames, cells_of
-from cortexdsl.claims.designs import design_of
+from cortexdsl.claims.cells import cells_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import one_line
+from cortexdsl.cli.burn_in import (
+    JointVerdicts,
+    ReferenceRuns,
+    count_outcomes,
+    exchanged_cells,
+    exchanges,
+    reference_runs,
+)
 from cortexdsl.cli.score_sources import ScoreSources, add_reading, declared_claims, read_sources, with_own_answers
 from cortexdsl.cli.verbs import failure
+from cortexdsl.core.costs import Usage
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.import_path import python_command
 from cortexdsl.jobs.options import REPEATABLE, VerbParser
 from cortexdsl.models.budget import LIMIT_IN_WORDS
-from cortexdsl.models.control import read_controls
 from cortexdsl.models.transports.prices import PRICE_REMEDY
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
@@ -43,13 +49,11 @@ from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.plan.record import PlanRecord, plan_or_empty, spec_of
 from cortexdsl.records.tallies import Tallies, total_of
 from cortexdsl.report.csv_rows import read_frame, rows_of
-from cortexdsl.report.gate import Gate, RequiredClaim, outcome_of
+from cortexdsl.report.gate import Gate, RequiredClaim
 from cortexdsl.report.phrasing.comparisons import claims_decided
 from cortexdsl.report.phrasing.ledger import changes_in_words
 from cortexdsl.stats.planning.planning import questions_needed
-from cortexdsl.stats.relabelling import relabelled
 from cortexdsl.stats.tables.rows import ClaimRow
-from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.verdicts import evaluate_claims
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -66,7 +70,8 @@ def add_arguments(parser: VerbParser) -> None:
     parser.add("--require", line, metavar="CLAIM", **REPEATABLE)
     parser.add("--undecided", "end with status 0 or 1 if a claim is undecided (default: 3)", choices=["pass", "fail"])
     add_reading(parser)
-    line = "also exchange the claimed cells at random N times, and say how often the gate fails without a change"
+    line = "also say how often the gate fails without a change: run a cell of the spec against itself N times, or "
+    line += "exchange the cells of other sources at random"
     parser.add("--burn-in", line, type=int, metavar="N")
     line = f"write a summary in Markdown to this file; it is also added to ${STEP_SUMMARY}"
     parser.add("--summary", line, type=Path, metavar="FILE")
@@ -92,28 +97,22 @@ def run(args: argparse.Namespace) -> int:
     return gate.status
 
 
-@dataclass(frozen=True, slots=True)
-class _Claims:
-    """The verdicts on all claims that are tested together, and what they are made from; `plan` may be empty."""
-
-    rows: Mapping[str, ClaimRow]
-    table: ScoreTable
-    arms: Sequence[CellNames]
-    alpha: float
-    correction: str
-    plan: PlanRecord
-
-
 def _gate(args: argparse.Namespace) -> Gate:
     """Read the sources and return the verdicts on the required claims."""
     if args.burn_in is not None and args.burn_in < 1:
-        raise InputError(f"--burn-in {args.burn_in}: this is not a number of exchanges\n    write --burn-in 200")
-    sources = args.sources
+        raise InputError(f"--burn-in {args.burn_in}: this is not a number of runs\n    write --burn-in 20")
+    sources, runs, stopped = args.sources, None, ""
     if is_spec := len(sources) == 1 and sources[0].endswith((".yaml", ".yml")):
-        experiment = compile_spec(sources[0])
+        experiment, most = compile_spec(sources[0]), args.most_dollars
         _check_spec(experiment, args)
-        if stopped := _run_spec(experiment, args.most_dollars):
+        if args.burn_in:
+            runs = reference_runs(experiment, args.require or experiment.hypotheses, args.burn_in)
+            print(runs.price, file=sys.stderr)
+        if stopped := _run_spec(experiment, most):
             return _without_results(experiment, args, stopped)
+        if runs:
+            left = None if most is None else max(0.0, round(most - _paid(experiment.layout).dollars, 6))
+            stopped = _run_spec(runs.plan, left, runs.parts)
         sources = [experiment.layout.root]
     if args.most_dollars is not None and not is_spec:
         raise InputError("--most-dollars is for a spec, which is run first; the sources cost nothing")
@@ -124,15 +123,12 @@ def _gate(args: argparse.Namespace) -> Gate:
         example = f"accuracy({found.table.cells[-1]}) >= accuracy({found.table.cells[0]}) - 0.02"
         raise InputError(f"{', '.join(args.sources)}: no claim is required\n    write --require '{example}'")
     claims = _judged(found, plan, required)
-    notes, burn_in = list(found.notes), None
+    burn_in, words = _burn_in(claims, required, args.burn_in, plan, runs, stopped) if args.burn_in else (None, "")
     decided = claims_decided(f"{claims.alpha:g}".removeprefix("0"), len(claims.rows), claims.correction,
                              is_anytime=plan.stopping is not None)  # fmt: skip
-    if args.burn_in:
-        burn_in = _burn_in(claims, required, args.burn_in)
-        notes.append(_burn_in_words(burn_in))
     return Gate(
-        tuple(args.sources), _required(found, claims, required), claims.alpha, claims.correction,
-        (*notes, decided), args.undecided or "", burn_in,
+        tuple(args.sources), _required(found, claims, required, plan), claims.alpha, claims.correction,
+        (*found.notes, *filter(None, (words, decided))), args.undecided or "", burn_in,
     )  # fmt: skip
 
 
@@ -157,26 +153,30 @@ def _check_spec(experiment: Plan, args: argparse.Namespace) -> None:
         raise InputError(f"--most-dollars {most:g}: no price is known for some models\n    {PRICE_REMEDY}")
 
 
-def _run_spec(experiment: Plan, most: float | None) -> str:
-    """Run a spec to its report, as `cortexdsl run` does; return why if a limit stopped it.
+def _run_spec(experiment: Plan, most: float | None, targets: Sequence[str] = ()) -> str:
+    """Run a spec to its report or to some files, as `cortexdsl run` does; return why if a limit stopped it.
 
     Raises
     ------
     InputError
         The run ended for another reason, which it printed.
     """
-    spent = Path(experiment.layout.spent)
     if most is not None:
-        held = read_controls(spent).applied(experiment.limits).dollars
-        change(experiment, {"dollars": most if held is None else min(most, held)})
-    command = python_command("cortexdsl", "run", experiment.spec_path)
+        own = experiment.limits.dollars
+        change(experiment, {"dollars": most if own is None else min(most, own)})
+    command = python_command("cortexdsl", "run", experiment.spec_path, *(["--", *targets] if targets else []))
     if not (status := wait_for(subprocess.Popen(command, stdout=sys.stderr.fileno()))):
         return ""
-    messages = [tally.message for tally in Tallies(spent).read() if LIMIT_IN_WORDS in tally.message]
+    spent = Tallies(Path(experiment.layout.spent)).read()
+    messages = [tally.message for tally in spent if LIMIT_IN_WORDS in tally.message]
     if not messages:
         again = f"cortexdsl run {experiment.spec_path}"
         raise InputError(f"{experiment.spec_path}: its run ended with status {status}; see above\n    run it: {again}")
-    return messages[0]
+    return messages[0].partition(":")[0]  # without the remedy of a run
+
+
+def _paid(layout: Layout) -> Usage:
+    return total_of(Tallies(Path(layout.spent)).read()).usage
 
 
 def wait_for(run: subprocess.Popen[bytes]) -> int:
@@ -229,7 +229,7 @@ def _plan_of(found: ScoreSources) -> PlanRecord:
     return plan
 
 
-def _judged(found: ScoreSources, plan: PlanRecord, required: Sequence[str]) -> _Claims:
+def _judged(found: ScoreSources, plan: PlanRecord, required: Sequence[str]) -> JointVerdicts:
     """Return the verdicts of the experiment on its hypotheses, or test the claims if they are others."""
     claims = [parse_claim(text, "--require") for text in required]
     table = with_own_answers(found, claims)
@@ -249,21 +249,23 @@ def _judged(found: ScoreSources, plan: PlanRecord, required: Sequence[str]) -> _
             table, claims, plan.seed, arms, declared=declared, alpha=alpha, correction=correction
         )
         rows = dict(zip(required, rows_of(verdicts, ClaimRow), strict=True))
-    return _Claims(rows, table, arms, alpha, correction, plan)
+    return JointVerdicts(rows, table, arms, alpha, correction)
 
 
-def _required(found: ScoreSources, claims: _Claims, required: Sequence[str]) -> tuple[RequiredClaim, ...]:
+def _required(
+    found: ScoreSources, claims: JointVerdicts, required: Sequence[str], plan: PlanRecord
+) -> tuple[RequiredClaim, ...]:
     """Return the required claims with what would decide them, and its price by what the experiment paid."""
     rows, questions = claims.rows, sum(map(len, claims.table.questions))
     needed = dict.fromkeys(rows, float("nan"))
-    if not claims.plan.stopping:  # the power is that of tests without early stopping
+    if not plan.stopping:  # the power is that of tests without early stopping
         verdicts = pd.DataFrame({"claim": [row.claim for row in rows.values()],
                                  "verdict": [row.verdict for row in rows.values()]})  # fmt: skip
         settings: dict[str, Any] = {"alpha": claims.alpha, "correction": claims.correction, "either_side": True}
         needed = dict(zip(rows, questions_needed(claims.table, verdicts, claims.arms, **settings), strict=True))
     paid = None
-    if claims.plan and found.own is not None:
-        usage = total_of(Tallies(Path(Layout(found.own.parent.as_posix()).spent)).read()).usage
+    if plan and found.own is not None:
+        usage = _paid(Layout(found.own.parent.as_posix()))
         paid = usage.dollars if usage.dollars and not usage.unpriced else None
     result = []
     for text in required:
@@ -273,44 +275,31 @@ def _required(found: ScoreSources, claims: _Claims, required: Sequence[str]) -> 
     return tuple(result)
 
 
-def _burn_in(claims: _Claims, required: Sequence[str], times: int) -> dict[str, Any]:
-    """Exchange the cells of the claims at random, and count the outcomes of the gate.
+def _burn_in(
+    claims: JointVerdicts, required: Sequence[str], times: int, plan: PlanRecord, runs: ReferenceRuns | None, why: str
+) -> tuple[dict[str, Any] | None, str]:
+    """Return how often each outcome of the gate comes without a change, and the same in a sentence.
 
     Raises
     ------
     InputError
         The claims are about one cell, or the experiment stopped early: there is nothing to exchange.
     """
-    texts = [row.claim for row in claims.rows.values()]
-    designs = [design_of(parse_claim(text), claims.arms) for text in required]
-    cells = sorted({cell for design in designs for cell in design.all_cells})
-    if len(cells) < 2:
-        raise InputError(
-            f"--burn-in: the claims are about {' '.join(cells)} alone, and no other cell to exchange it with"
-        )
-    if claims.plan.stopping:
+    if why:
+        return None, f"The burn-in did not end: {why}"
+    if plan.stopping:
         raise InputError("--burn-in: an experiment with early stopping asked questions by what the cells answered")
-    rng, outcomes = np.random.default_rng(0), Counter[str]()
-    for _ in range(times):
-        table = relabelled(claims.table, cells, rng)
-        verdicts = evaluate_claims(table, texts, 0, claims.arms, alpha=claims.alpha, correction=claims.correction)
-        by_claim = dict(zip(claims.rows, verdicts["verdict"], strict=True))
-        outcomes[outcome_of([by_claim[text] for text in required])] += 1
-    # Half of the level of a claim is for each direction; claims share the level of all.
-    nominal = claims.alpha / 2 if len(texts) == 1 else claims.alpha
-    if claims.correction == "none":
-        nominal = min(1.0, len(texts) * claims.alpha / 2)
-    return {"times": times, "cells": cells, "nominal": nominal} | {
-        verdict: outcomes[verdict] for verdict in ("contradicted", "undecided", "supported")
-    }
-
-
-def _burn_in_words(burn_in: Mapping[str, Any]) -> str:
-    times, failures = burn_in["times"], burn_in["contradicted"]
-    return (
-        f"Without a change ({', '.join(burn_in['cells'])} exchanged at random, {counted(times, 'time')}) the gate "
-        f"fails {counted(failures, 'time')} ({failures / times:.1%}; its level allows {burn_in['nominal']:.1%}), is "
-        f"undecided {counted(burn_in['undecided'], 'time')} and passes {counted(burn_in['supported'], 'time')}."
+    if runs:
+        counts, cells = count_outcomes(claims, required, runs.tables(claims.table.most)), [runs.cell]
+    else:
+        cells = exchanged_cells(claims, required)
+        counts = count_outcomes(claims, required, exchanges(claims.table, cells, times))
+    how = f"{runs.cell} run against itself" if runs else f"{', '.join(cells)} exchanged at random"
+    failures = counts["contradicted"]
+    return {"cells": cells, **counts}, (
+        f"Without a change ({how}, {counted(times, 'time')}) the gate "
+        f"fails {counted(failures, 'time')} ({failures / times:.1%}; its level allows {counts['nominal']:.1%}), is "
+        f"undecided {counted(counts['undecided'], 'time')} and passes {counted(counts['supported'], 'time')}."
     )
 
 

@@ -376,6 +376,48 @@ def test_a_run_that_reaches_the_limit_is_undecided(tmp_path: Path) -> None:
     assert not (tmp_path / "results/small/scores.csv").exists()
 
 
+@pytest.mark.workflow
+def test_a_spec_runs_its_reference_against_itself(tmp_path: Path) -> None:
+    """Each cell of a run has replicates of its own; the claims are tested as those of the spec."""
+    bench = Bench(tmp_path)
+    bench.write("specs/small.yaml", PAID.replace("seed: 3", "seed: 3\nreplicates: 2"))
+    command = ["gate", "specs/small.yaml", "--burn-in", "3", "--most-dollars", "100000", "--json", "g.json"]
+    done = bench.cortexdsl(*command)
+    assert done.status == 0, done.text
+    price = re.search(r"burn-in: low runs against itself 3 times, for at most \$([\d.]+)\n", done.text)
+    assert price
+    burn_in = json.loads((tmp_path / "g.json").read_text())["burn_in"]
+    assert (burn_in["cells"], burn_in["times"], burn_in["nominal"]) == (["low"], 3, 0.025)
+    assert burn_in["undecided"] == 3
+    assert "(low run against itself, 3 times) the gate fails 0 times (0.0%" in " ".join(done.text.split())
+    own = tmp_path / "results/small-burn-in"
+    assert [path.name for path in (own / "debates/arithmetic").iterdir()] == ["low"]
+    rows = [line.split(",") for line in (own / "parts/arithmetic/low/scores.csv").read_text().splitlines()]
+    at = rows[0].index("replicate")
+    assert {int(row[at]) for row in rows[1:]} == set(range(1, 3 * 2 * 2 + 1))
+    paid = sum(json.loads(path.read_text())["dollars"] for path in (own / "spent").rglob("*.json"))
+    assert 0 < paid <= float(price[1])
+    again = bench.cortexdsl(*command)
+    assert again.status == 0, again.text
+    bench.write("specs/small-burn-in.yaml", "title: Mine\n")
+    done = bench.cortexdsl(*command)
+    assert (done.status, "small-burn-in.yaml: the burn-in writes its spec here" in done.text) == (2, True)
+
+
+@pytest.mark.workflow
+def test_a_burn_in_that_reaches_the_limit_leaves_the_verdicts(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.write("specs/small.yaml", PAID)
+    assert bench.cortexdsl("run", "small").status == 0
+    spent = bench.folder / "results/small/spent"
+    paid = sum(json.loads(path.read_text())["dollars"] for path in spent.rglob("*.json"))
+    done = bench.cortexdsl("gate", "specs/small.yaml", "--burn-in", "4", "--most-dollars", f"{paid + 0.5}")
+    text = " ".join(done.text.split())
+    assert done.status == 0, done.text
+    assert "The burn-in did not end: the limit of 0.5 dollars is reached (0." in text
+    assert "gate passed: 1 required claim, 1 supported" in text
+
+
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
