@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -112,28 +112,24 @@ def reference_runs(plan: Plan, required: Sequence[str], times: int) -> Reference
     return ReferenceRuns(runs, cells[0][-1], named, plan.replicates, price)
 
 
-def exchanged_cells(verdicts: JointVerdicts, required: Sequence[str]) -> list[str]:
-    """Return the cells of claims that are exchanged for a burn-in without runs.
+def burn_in(
+    verdicts: JointVerdicts, required: Sequence[str], times: int, runs: ReferenceRuns | None
+) -> tuple[dict[str, Any], str]:
+    """Test the claims on scores without a change; return the counts of outcomes of the gate, and a sentence.
 
     Raises
     ------
     InputError
-        There is only one.
+        There are no runs, and the claims are about one cell: there is nothing to exchange it with.
     """
-    cells = sorted({cell for text in required for cell in design_of(parse_claim(text), verdicts.arms).all_cells})
-    if len(cells) < 2:
-        raise InputError(f"--burn-in: the claims are about {cells[0]} alone, and no other cell to exchange it with")
-    return cells
-
-
-def exchanges(table: ScoreTable, cells: Sequence[str], times: int) -> Iterator[ScoreTable]:
-    """Yield the table with some cells exchanged at random."""
-    rng = np.random.default_rng(0)
-    return (relabelled(table, cells, rng) for _ in range(times))
-
-
-def count_outcomes(verdicts: JointVerdicts, required: Sequence[str], tables: Iterable[ScoreTable]) -> dict[str, Any]:
-    """Test the claims on tables without a change, and count the outcomes of the gate."""
+    if runs:
+        cells, tables, how = [runs.cell], runs.tables(verdicts.table.most), "run against itself"
+    else:
+        cells = sorted({cell for text in required for cell in design_of(parse_claim(text), verdicts.arms).all_cells})
+        if len(cells) < 2:
+            raise InputError(f"--burn-in: the claims are about {cells[0]} alone, and no other cell to exchange it with")
+        rng, how = np.random.default_rng(0), "exchanged at random"
+        tables = (relabelled(verdicts.table, cells, rng) for _ in range(times))
     texts, outcomes = [row.claim for row in verdicts.rows.values()], Counter[str]()
     settings: dict[str, Any] = {"alpha": verdicts.alpha, "correction": verdicts.correction}
     for table in tables:
@@ -144,6 +140,10 @@ def count_outcomes(verdicts: JointVerdicts, required: Sequence[str], tables: Ite
     nominal = verdicts.alpha / 2 if len(texts) == 1 else verdicts.alpha
     if verdicts.correction == "none":
         nominal = min(1.0, len(texts) * verdicts.alpha / 2)
-    return {"times": outcomes.total(), "nominal": nominal} | {
-        verdict: outcomes[verdict] for verdict in ("contradicted", "undecided", "supported")
-    }
+    counts = {verdict: outcomes[verdict] for verdict in ("contradicted", "undecided", "supported")}
+    fails, unsure, passes = (counted(count, "time") for count in counts.values())
+    return {"times": times, "cells": cells, "nominal": nominal, **counts}, (
+        f"Without a change ({', '.join(cells)} {how}, {counted(times, 'time')}) the gate fails {fails} "
+        f"({counts['contradicted'] / times:.1%}; its level allows {nominal:.1%}), is undecided {unsure} and passes "
+        f"{passes}."
+    )

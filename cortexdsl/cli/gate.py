@@ -20,14 +20,7 @@ import pandas as pd
 from cortexdsl.claims.cells import cells_of
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import one_line
-from cortexdsl.cli.burn_in import (
-    JointVerdicts,
-    ReferenceRuns,
-    count_outcomes,
-    exchanged_cells,
-    exchanges,
-    reference_runs,
-)
+from cortexdsl.cli.burn_in import JointVerdicts, burn_in, reference_runs
 from cortexdsl.cli.score_sources import ScoreSources, add_reading, declared_claims, read_sources, with_own_answers
 from cortexdsl.cli.verbs import failure
 from cortexdsl.core.costs import Usage
@@ -36,22 +29,17 @@ from cortexdsl.import_path import python_command
 from cortexdsl.jobs.options import REPEATABLE, VerbParser
 from cortexdsl.models.budget import LIMIT_IN_WORDS
 from cortexdsl.models.transports.prices import PRICE_REMEDY
-from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.controls import change
-from cortexdsl.plan.persistence.history import spec_changes
-from cortexdsl.plan.persistence.journal import read_journal
-from cortexdsl.plan.persistence.run_record import early_end, is_locked
-from cortexdsl.plan.persistence.verification import check_complete, check_files
-from cortexdsl.plan.record import PlanRecord, plan_or_empty, spec_of
+from cortexdsl.plan.persistence.verification import check_complete, check_files, check_finished
+from cortexdsl.plan.record import PlanRecord, plan_or_empty
 from cortexdsl.records.tallies import Tallies, total_of
 from cortexdsl.report.csv_rows import read_frame, rows_of
 from cortexdsl.report.gate import Gate, RequiredClaim
 from cortexdsl.report.phrasing.comparisons import claims_decided
-from cortexdsl.report.phrasing.ledger import changes_in_words
 from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.tables.rows import ClaimRow
 from cortexdsl.stats.verdicts import evaluate_claims
@@ -123,12 +111,16 @@ def _gate(args: argparse.Namespace) -> Gate:
         example = f"accuracy({found.table.cells[-1]}) >= accuracy({found.table.cells[0]}) - 0.02"
         raise InputError(f"{', '.join(args.sources)}: no claim is required\n    write --require '{example}'")
     claims = _judged(found, plan, required)
-    burn_in, words = _burn_in(claims, required, args.burn_in, plan, runs, stopped) if args.burn_in else (None, "")
+    counts, words = None, f"The burn-in did not end: {stopped}" if stopped else ""
+    if args.burn_in and plan.stopping:
+        raise InputError("--burn-in: an experiment with early stopping asked questions by what the cells answered")
+    if args.burn_in and not stopped:
+        counts, words = burn_in(claims, required, args.burn_in, runs)
     decided = claims_decided(f"{claims.alpha:g}".removeprefix("0"), len(claims.rows), claims.correction,
                              is_anytime=plan.stopping is not None)  # fmt: skip
     return Gate(
         tuple(args.sources), _required(found, claims, required, plan), claims.alpha, claims.correction,
-        (*found.notes, *filter(None, (words, decided))), args.undecided or "", burn_in,
+        (*found.notes, *filter(None, (words, decided))), args.undecided or "", counts,
     )  # fmt: skip
 
 
@@ -200,32 +192,20 @@ def _without_results(experiment: Plan, args: argparse.Namespace, why: str) -> Ga
 
 
 def _plan_of(found: ScoreSources) -> PlanRecord:
-    """Return the plan of the experiment that the scores are from; empty if they are not those of a finished one.
+    """Return the plan of the experiment that the scores are from; empty if they are not those of an experiment.
 
     Raises
     ------
-    InputError
-        The experiment is running, its last run ended early or its spec has changed, so that its tables are those of an
-        earlier one.
-    DataError
-        A table was edited or deleted.
+    DataError, InputError
+        A table was edited or deleted, or the tables are those of an earlier run.
     """
     if found.own is None or found.own.name != "scores.csv":
         return PlanRecord()
     layout = Layout(found.own.parent.as_posix())
-    plan = plan_or_empty(layout)
-    if plan:
+    if plan := plan_or_empty(layout):
         check_files(layout)
         check_complete(layout)
-        end = early_end(layout)
-        if end is not None or is_locked(Path(layout.root)):
-            why = f"{end.why}, so that its tables are not those of this spec" if end else "a run is in progress"
-            raise InputError(f"{layout.root}: {why}\n    finish it first: cortexdsl run {spec_of(layout)}")
-        if differs := spec_changes(read_journal(layout), plan):
-            raise InputError(
-                f"{layout.root}: its spec has changed since the run ({changes_in_words(differs)})\n"
-                f"    run it first: cortexdsl run {spec_of(layout)}"
-            )
+        check_finished(layout)
     return plan
 
 
@@ -273,34 +253,6 @@ def _required(
         price = None if paid is None or count is None else paid * count / questions
         result.append(RequiredClaim(replace(rows[text], questions_needed=count), questions, price))
     return tuple(result)
-
-
-def _burn_in(
-    claims: JointVerdicts, required: Sequence[str], times: int, plan: PlanRecord, runs: ReferenceRuns | None, why: str
-) -> tuple[dict[str, Any] | None, str]:
-    """Return how often each outcome of the gate comes without a change, and the same in a sentence.
-
-    Raises
-    ------
-    InputError
-        The claims are about one cell, or the experiment stopped early: there is nothing to exchange.
-    """
-    if why:
-        return None, f"The burn-in did not end: {why}"
-    if plan.stopping:
-        raise InputError("--burn-in: an experiment with early stopping asked questions by what the cells answered")
-    if runs:
-        counts, cells = count_outcomes(claims, required, runs.tables(claims.table.most)), [runs.cell]
-    else:
-        cells = exchanged_cells(claims, required)
-        counts = count_outcomes(claims, required, exchanges(claims.table, cells, times))
-    how = f"{runs.cell} run against itself" if runs else f"{', '.join(cells)} exchanged at random"
-    failures = counts["contradicted"]
-    return {"cells": cells, **counts}, (
-        f"Without a change ({how}, {counted(times, 'time')}) the gate "
-        f"fails {counted(failures, 'time')} ({failures / times:.1%}; its level allows {counts['nominal']:.1%}), is "
-        f"undecided {counted(counts['undecided'], 'time')} and passes {counted(counts['supported'], 'time')}."
-    )
 
 
 def _write(gate: Gate, args: argparse.Namespace) -> None:

@@ -28,11 +28,8 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import declaration_of
-from cortexdsl.plan.persistence.history import spec_changes
 from cortexdsl.plan.persistence.journal import read_journal
-from cortexdsl.plan.persistence.run_record import early_end
-from cortexdsl.plan.persistence.verification import OWN, is_recorded, verify_results
-from cortexdsl.plan.record import read_plan, spec_of
+from cortexdsl.plan.persistence.verification import OWN, check_finished, is_recorded, verify_results
 from cortexdsl.records.tallies import JobTally, Tallies, total_of
 
 METADATA = "ro-crate-metadata.json"
@@ -69,7 +66,10 @@ def export_crate(folder: Path, target: Path) -> int:
         The results are not complete or not in order, a file holds a key, or the folder is not empty.
     """
     layout = Layout(folder.as_posix())
-    _check(layout)
+    check_finished(layout)
+    if findings := verify_results(layout, "").findings:
+        things = counted(len(findings), "thing is", "things are")
+        raise InputError(f"{layout.root}: {things} not in order\n    see which: cortexdsl verify {layout.root}")
     source = ExportSource(folder)
     files = _files(source)
     entries = {path: _entry(path, file) for path, file in sorted(files.items())}
@@ -80,20 +80,6 @@ def export_crate(folder: Path, target: Path) -> int:
                 put(path, content)
         put(METADATA, BytesIO(metadata.encode()))
     return len(entries)
-
-
-def _check(layout: Layout) -> None:
-    command = f"cortexdsl run {spec_of(layout)}"
-    if end := early_end(layout):
-        raise InputError(f"{layout.root}: {end.why}, so the results are not complete\n    finish them: {command}")
-    if edits := spec_changes(read_journal(layout), read_plan(Path(layout.plan))):
-        raise InputError(
-            f"{layout.root}: the spec is not the one that ran: {'; '.join(edits)}\n"
-            f"    restore it, or run the edited one: {command}"
-        )
-    if findings := verify_results(layout, command).findings:
-        things = counted(len(findings), "thing is", "things are")
-        raise InputError(f"{layout.root}: {things} not in order\n    see which: cortexdsl verify {layout.root}")
 
 
 @contextmanager

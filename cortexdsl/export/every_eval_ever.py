@@ -7,7 +7,7 @@ are further keys of the messages, which it allows.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,9 @@ from uuid import UUID
 from cortexdsl import __version__
 from cortexdsl.checksums import write_lines
 from cortexdsl.errors import DataError
-from cortexdsl.export.source import ExportSource, prompts, spoken
+from cortexdsl.export.source import ExportSource, ScoredDebate
 from cortexdsl.logs.formats import OWN_MODELS
 from cortexdsl.plan.record import CellRecord
-from cortexdsl.records import Record
 from cortexdsl.records.rows import well_formed
 
 SCHEMA_VERSION = "0.3.0"
@@ -43,42 +42,31 @@ def export_every_eval_ever(folder: Path, target: Path) -> list[Path]:
         No debate has a score yet.
     """
     source = ExportSource(folder)
-    places = [(dataset, cell) for dataset in source.plan.datasets for cell in source.plan.cells]
-    written = [path for dataset, cell in places for path in _written(source, dataset, cell, target)]
+    scored = [(dataset, cell, [one for one in debates if one.score is not None])
+              for dataset, cell, debates in source.cells()]  # fmt: skip
+    written = [_write(source, dataset, cell, debates, target) for dataset, cell, debates in scored if debates]
     if not written:
         raise DataError(f"{folder}: no debate has a score yet\n    finish the experiment: cortexdsl run")
     return written
 
 
-def _written(source: ExportSource, dataset: str, cell: CellRecord, target: Path) -> Iterator[Path]:
-    """Write the two files of one dataset and cell, unless it has no scored debate."""
+def _write(source: ExportSource, dataset: str, cell: CellRecord, debates: Sequence[ScoredDebate], target: Path) -> Path:
+    """Write the two files of one dataset and cell; return that of the samples."""
     model, time = f"{OWN_MODELS}{cell.slug}", str(int(source.created.timestamp()))
     name = f"{source.plan.experiment}/{dataset}/{model}/{time}"
     head = {"schema_version": SCHEMA_VERSION, "evaluation_id": name, "model_id": model, "evaluation_name": dataset,
             "evaluation_result_id": "score"}  # fmt: skip
-    scored = _scored(source, dataset, cell)
-    rows = [well_formed(head | _sample(source, record, score, calls)) for record, score, calls in scored]
-    if not rows:
-        return
+    rows = [well_formed(head | _sample(debate)) for debate in debates]
     identity = UUID(bytes=sha256(f"{name} {cell.digest}".encode()).digest()[:16], version=4)
     path = f"data/{dataset}/{model}/{identity}_samples.jsonl"
-    lines = [json.dumps(row, allow_nan=False) for row in rows]
-    write_lines(target / path, lines)
+    write_lines(target / path, [json.dumps(row, allow_nan=False) for row in rows])
     details = {"format": "jsonl", "file_path": path, "hash_algorithm": "sha256", "total_rows": len(rows),
                "checksum": sha256((target / path).read_bytes()).hexdigest()}  # fmt: skip
     means = _means(source, dataset, cell, [row["evaluation"]["score"] for row in rows])
     record = {key: head[key] for key in ("schema_version", "evaluation_id")} | means
     record |= {"retrieved_timestamp": time, "detailed_evaluation_results": details}
     write_lines(target / path.replace("_samples.jsonl", ".json"), [json.dumps(well_formed(record), allow_nan=False)])
-    yield target / path
-
-
-def _scored(source: ExportSource, dataset: str, cell: CellRecord) -> Iterator[tuple[Record, float, Mapping[str, Any]]]:
-    for records, calls in source.shards(dataset, cell):
-        for record in records:
-            score = source.score_at(dataset, record.header.cell, record.header.replicate, record.debate.question_id)
-            if score is not None:
-                yield record, score, calls
+    return target / path
 
 
 def _means(source: ExportSource, dataset: str, cell: CellRecord, scores: list[float]) -> dict[str, Any]:
@@ -122,16 +110,13 @@ def _means(source: ExportSource, dataset: str, cell: CellRecord, scores: list[fl
     }
 
 
-def _sample(source: ExportSource, record: Record, score: float, calls: Mapping[str, Any]) -> dict[str, Any]:
-    debate, item = record.debate, source.item(record)
-    asked: dict[str, Any] = {
-        "raw": item.question.text if item else debate.question_id,
-        "reference": [str(gold) for gold in item.gold] if item else [],
-    }
+def _sample(scored: ScoredDebate) -> dict[str, Any]:
+    debate = scored.record.debate
+    asked: dict[str, Any] = {"raw": scored.asked, "reference": list(map(str, scored.golds))}
     digest = sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-    if item and item.question.options:
-        asked["choices"] = [f"{label}: {text}" for label, text in item.question.options]
-    messages, attributions = _messages(record, calls)
+    if scored.choices:
+        asked["choices"] = scored.choices
+    messages, attributions = _messages(scored)
     sample: dict[str, Any] = {
         "sample_id": debate.question_id,
         "sample_hash": digest,
@@ -140,15 +125,17 @@ def _sample(source: ExportSource, record: Record, score: float, calls: Mapping[s
         "output": None,
         "messages": messages,
         "answer_attribution": attributions,
-        "evaluation": {"score": score, "is_correct": score == 1, "num_turns": max(1, len(debate.all_turns))},
+        "evaluation": {
+            "score": scored.score, "is_correct": scored.score == 1, "num_turns": max(1, len(debate.all_turns))
+        },
         "metadata": {
-            "epoch": str(record.header.replicate),
+            "epoch": str(scored.record.header.replicate),
             "answer": debate.answer or "",
             "votes": json.dumps(dict(debate.votes)),
             "stop": debate.stop,
             "rounds": str(debate.rounds),
         },
-    }
+    }  # fmt: skip
     tokens = [(call.prompt_tokens, call.completion_tokens) for turn in debate.all_turns for call in turn.calls]
     if all(count is not None for turn in tokens for count in turn):
         sent, replied = (sum(count or 0 for count in counts) for counts in zip(*tokens, strict=True))
@@ -156,22 +143,22 @@ def _sample(source: ExportSource, record: Record, score: float, calls: Mapping[s
     return sample
 
 
-def _messages(record: Record, calls: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _messages(scored: ScoredDebate) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the prompts and replies of a debate, and which answers were read from the replies."""
     messages: list[dict[str, Any]] = []
     attributions: list[dict[str, Any]] = []
-    for stage, debate in enumerate(record.debate.stages):
-        for turn, model in spoken(debate):
-            about = {"stage": stage, "round": turn.round}
-            for prompt in prompts(calls.get(turn.call or "")):
-                messages.append({"turn_idx": len(messages), **prompt, "to": turn.speaker, **about})
-            place = len(messages)
-            messages.append({"turn_idx": place, "role": "assistant", "content": turn.text, "speaker": turn.speaker,
-                             "model": model, **about, "turn": turn.turn, "heard": list(turn.heard)})  # fmt: skip
-            if turn.answer is not None:
-                is_last = turn.round == debate.rounds and debate is record.debate.stages[-1]
-                attributions.append({
-                    "turn_idx": place, "source": f"messages[{place}].content", "extracted_value": turn.answer,
-                    "extraction_method": "custom", "is_terminal": is_last and turn.answer == record.debate.answer,
-                })  # fmt: skip
+    whole = scored.record.debate
+    for stage, turn, model, prompts in scored.told():
+        about = {"stage": stage, "round": turn.round}
+        for prompt in prompts:
+            messages.append({"turn_idx": len(messages), **prompt, "to": turn.speaker, **about})
+        place = len(messages)
+        messages.append({"turn_idx": place, "role": "assistant", "content": turn.text, "speaker": turn.speaker,
+                         "model": model, **about, "turn": turn.turn, "heard": list(turn.heard)})  # fmt: skip
+        if turn.answer is not None:
+            is_last = stage == len(whole.stages) - 1 and turn.round == whole.stages[-1].rounds
+            attributions.append({
+                "turn_idx": place, "source": f"messages[{place}].content", "extracted_value": turn.answer,
+                "extraction_method": "custom", "is_terminal": is_last and turn.answer == whole.answer,
+            })  # fmt: skip
     return messages, attributions

@@ -9,17 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from cortexdsl import __version__
 from cortexdsl.core import Debate, Turn
-from cortexdsl.export.source import ExportSource, prompts, spoken
+from cortexdsl.export.source import ExportSource, ScoredDebate
 from cortexdsl.numbers import counted
 from cortexdsl.plan.record import CODEC, CellRecord
-from cortexdsl.records import Record
 from cortexdsl.records.rows import well_formed
 
 _VERSION = 2
@@ -39,14 +38,10 @@ def export_inspect(folder: Path, target: Path) -> list[Path]:
     source = ExportSource(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = []
-    for dataset in source.plan.datasets:
-        for cell in source.plan.cells:
-            shards = source.shards(dataset, cell)
-            samples = [_sample(source, record, calls) for records, calls in shards for record in records]
-            if samples:
-                log = _log(source, dataset, cell, samples)
-                when = str(log["eval"]["created"]).replace(":", "-")
-                written.append(_write(well_formed(log), target / f"{when}_{dataset}-{cell.slug}_{_id(dataset, cell)}"))
+    for dataset, cell, debates in source.cells():
+        log = _log(source, dataset, cell, [_sample(debate) for debate in debates])
+        when = str(log["eval"]["created"]).replace(":", "-")
+        written.append(_write(well_formed(log), target / f"{when}_{dataset}-{cell.slug}_{_id(dataset, cell)}"))
     return written
 
 
@@ -63,65 +58,43 @@ def _write(log: Mapping[str, Any], stem: Path) -> Path:
     return path
 
 
-def _sample(source: ExportSource, record: Record, calls: Mapping[str, Any]) -> dict[str, Any]:
-    header, debate, item = record.header, record.debate, source.item(record)
+def _sample(scored: ScoredDebate) -> dict[str, Any]:
+    debate = scored.record.debate
     models = {agent.name: agent.model.model for agent in debate.agents}
-    score = source.score_at(header.dataset, header.cell, header.replicate, debate.question_id)
+    outcome = {name: getattr(debate, name) for name in ("was_tied", "rounds", "stop")}
     sample: dict[str, Any] = {
         "id": debate.question_id,
-        "epoch": header.replicate,
-        "input": item.question.text if item else debate.question_id,
-        "target": list(item.gold) if item else "",
-        "messages": [
-            message
-            for number, stage in enumerate(debate.stages)
-            for turn, model in spoken(stage)
-            for message in _messages(turn, model, calls, number)
-        ],
+        "epoch": scored.record.header.replicate,
+        "input": scored.asked,
+        "target": scored.golds or "",
+        "messages": [message for told in scored.told() for message in _messages(*told)],
         "output": _output(debate.answer, models),
         "scores": {},
-        "metadata": {
-            "votes": dict(debate.votes),
-            "was_tied": debate.was_tied,
-            "rounds": debate.rounds,
-            "stop": debate.stop,
-            "agents": models,
-        },
+        "metadata": {"votes": dict(debate.votes), **outcome, "agents": models},
         "store": {},
         "events": [],
-        "model_usage": _usage(debate),
+        "model_usage": _usage(scored),
         "attachments": {},
     }
-    if item and item.question.options:
-        sample["choices"] = [f"{label}: {text}" for label, text in item.question.options]
-    if score is not None:
-        sample["scores"] = {
-            "score": {"value": score, "answer": debate.answer or "", "explanation": _explanation(record)}
-        }
+    if scored.choices:
+        sample["choices"] = scored.choices
+    if scored.score is not None:
+        score = {"value": scored.score, "answer": debate.answer or "", "explanation": _explanation(debate)}
+        sample["scores"] = {"score": score}
     return sample
 
 
-def _messages(turn: Turn, model: str, calls: Mapping[str, Any], stage: int) -> Iterator[dict[str, Any]]:
+_OF_TURN = ("speaker", "text", "round", "turn", "step", "answer", "unparsed", "confidence", "confidence_stated")
+
+
+def _messages(stage: int, turn: Turn, model: str, prompts: Sequence[Mapping[str, str]]) -> Iterator[dict[str, Any]]:
     """The prompt as it was sent, then the reply: who spoke, in which round, what was read from it."""
-    known = prompts(calls.get(turn.call or ""))
     place = f"{f's{stage}' if stage else ''}t{turn.turn}"
-    for number, message in enumerate(known):
+    for number, message in enumerate(prompts):
         role = message["role"] if message["role"] in ("system", "user", "assistant", "tool") else "user"
         about = {"to": turn.speaker, "round": turn.round}
         yield {"id": f"{place}-{number}", "role": role, "content": message["content"], "metadata": about}
-    metadata = {
-        "speaker": turn.speaker,
-        "text": turn.text,
-        "stage": stage,
-        "round": turn.round,
-        "turn": turn.turn,
-        "step": turn.step,
-        "answer": turn.answer,
-        "unparsed": turn.unparsed,
-        "confidence": turn.confidence,
-        "confidence_stated": turn.confidence_stated,
-        "heard": list(turn.heard),
-    }
+    metadata = {name: getattr(turn, name) for name in _OF_TURN} | {"stage": stage, "heard": list(turn.heard)}
     said = f"**{turn.speaker}**, round {turn.round}:\n\n{turn.text}"
     yield {"id": place, "role": "assistant", "content": said, "model": model, "metadata": metadata}
 
@@ -135,23 +108,21 @@ def _output(answer: str | None, models: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _usage(debate: Debate) -> dict[str, dict[str, int]]:
+def _usage(scored: ScoredDebate) -> dict[str, dict[str, int]]:
     used: dict[str, Counter[str]] = {}
-    for turn, model in (each for stage in debate.stages for each in spoken(stage)):
-        calls = (turn, *turn.requests)
+    for _, turn, model, _ in scored.told():
         sent, replied = (
-            sum(getattr(call, kind) or 0 for call in calls) for kind in ("prompt_tokens", "completion_tokens")
+            sum(getattr(call, kind) or 0 for call in (turn, *turn.requests))
+            for kind in ("prompt_tokens", "completion_tokens")
         )
         used.setdefault(model, Counter()).update(dict(zip(_COUNTS, (sent, replied, sent + replied), strict=True)))
     return {model: dict(counts) for model, counts in used.items()}
 
 
-def _explanation(record: Record) -> str:
-    votes = ", ".join(f"{answer}: {weight:g}" for answer, weight in record.debate.votes.items())
-    tied = "; the vote was tied" if record.debate.was_tied else ""
-    return (
-        f"votes {votes or 'none'}{tied}; ended by {record.debate.stop} after {counted(record.debate.rounds, 'round')}"
-    )
+def _explanation(debate: Debate) -> str:
+    votes = ", ".join(f"{answer}: {weight:g}" for answer, weight in debate.votes.items())
+    tied = "; the vote was tied" if debate.was_tied else ""
+    return f"votes {votes or 'none'}{tied}; ended by {debate.stop} after {counted(debate.rounds, 'round')}"
 
 
 def _log(source: ExportSource, dataset: str, cell: CellRecord, samples: list[dict[str, Any]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.core import Debate, Turn
+from cortexdsl.core import Turn
 from cortexdsl.metrics.scores import scores_by_debate
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.plan.layout import Layout
@@ -18,6 +18,48 @@ from cortexdsl.plan.persistence.history import recorded_tasks
 from cortexdsl.plan.record import CellRecord, PlanRecord, read_plan
 from cortexdsl.records import Record, read_debates
 from cortexdsl.tasks.task import Item
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDebate:
+    """A debate to be exported.
+
+    Attributes
+    ----------
+    record : Record
+    item : Item or None
+        Its question with its golds, if they are known.
+    score : float or None
+    calls : mapping of key to call
+        Those that its turns name, as far as the call logs have them.
+    """
+
+    record: Record
+    item: Item | None
+    score: float | None
+    calls: Mapping[str, Any]
+
+    @property
+    def asked(self) -> str:
+        """The text of its question; the id if the text is not known."""
+        return self.item.question.text if self.item else self.record.debate.question_id
+
+    @property
+    def golds(self) -> list[str]:
+        """The accepted answers; empty if they are not known."""
+        return list(self.item.gold) if self.item else []
+
+    @property
+    def choices(self) -> list[str]:
+        """The options of its question, each after its letter."""
+        return [f"{label}: {text}" for label, text in self.item.question.options] if self.item else []
+
+    def told(self) -> Iterator[tuple[int, Turn, str, Sequence[Mapping[str, str]]]]:
+        """Yield the number of the stage of each turn, the turn, the name of its model, and the messages of its call."""
+        for number, stage in enumerate(self.record.debate.stages):
+            models = {turn: model.model for turn, model in stage.models_of_turns().items()}
+            for turn in stage.turns:
+                yield number, turn, models.get(turn.turn, "unknown"), _prompts(self.calls.get(turn.call or ""))
 
 
 @dataclass(frozen=True)
@@ -60,21 +102,27 @@ class ExportSource:
     def _scores(self) -> Mapping[tuple[str, ...], str]:
         return scores_by_debate(Path(self.layout.table("scores")))
 
-    def item(self, record: Record) -> Item | None:
-        """Return a debate's question with its golds, if they are known."""
-        return self.items.get((record.header.dataset, record.debate.question_id))
-
     def score_at(self, *place: object) -> float | None:
         """Return the score of the debate at a place of scores.csv: dataset, cell, replicate, question."""
         value = self._scores.get(tuple(map(str, place)), "")
         return float(value) if value else None
 
-    def shards(self, dataset: str, cell: CellRecord) -> Iterator[tuple[list[Record], Mapping[str, Any]]]:
-        """Yield one cell's debates, shard by shard, with the calls that they name."""
-        for path in sorted(Path(self.layout.debates(dataset, cell.slug, "x")).parent.glob("*.jsonl")):
-            records = list(read_debates(path))
-            wanted = {turn.call for record in records for turn in record.debate.all_turns if turn.call}
-            yield records, self._calls(dataset, path.stem, wanted)
+    def cells(self) -> Iterator[tuple[str, CellRecord, list[ScoredDebate]]]:
+        """Yield the debates of each dataset and cell that has some."""
+        for dataset in self.plan.datasets:
+            for cell in self.plan.cells:
+                paths = sorted(Path(self.layout.debates(dataset, cell.slug, "x")).parent.glob("*.jsonl"))
+                if debates := [debate for path in paths for debate in self._shard(dataset, path)]:
+                    yield dataset, cell, debates
+
+    def _shard(self, dataset: str, path: Path) -> Iterator[ScoredDebate]:
+        records = list(read_debates(path))
+        wanted = {turn.call for record in records for turn in record.debate.all_turns if turn.call}
+        calls = self._calls(dataset, path.stem, wanted)
+        for record in records:
+            header, question = record.header, record.debate.question_id
+            score = self.score_at(header.dataset, header.cell, header.replicate, question)
+            yield ScoredDebate(record, self.items.get((header.dataset, question)), score, calls)
 
     def _calls(self, dataset: str, shard: str, wanted: set[str]) -> Mapping[str, Any]:
         """The calls that some debates name, by key; logs that were removed or archived give none."""
@@ -84,7 +132,7 @@ class ExportSource:
         return {key: call for key, call in calls.items() if call is not None}
 
 
-def prompts(call: Mapping[str, Any] | None) -> Sequence[Mapping[str, str]]:
+def _prompts(call: Mapping[str, Any] | None) -> Sequence[Mapping[str, str]]:
     """Return the messages of a call as role and content; none if the call is not known."""
     if call is None:
         return []
@@ -96,9 +144,3 @@ def _content(message: Mapping[str, Any]) -> str:
     functions = [call["function"] for call in message.get("tool_calls") or ()]
     calls = [f"{function['name']}({function['arguments']})" for function in functions]
     return "\n".join(filter(None, (str(message["content"]), *calls)))
-
-
-def spoken(stage: Debate) -> list[tuple[Turn, str]]:
-    """Return the turns of a stage, each with the name of its model."""
-    models = {number: model.model for number, model in stage.models_of_turns().items()}
-    return [(turn, models.get(turn.turn, "unknown")) for turn in stage.turns]

@@ -124,7 +124,7 @@ def test_what_is_not_exported(said: Said, bench: Bench, monkeypatch: pytest.Monk
     expected = {
         "changed": "not in order see which: cortexdsl verify",
         "key": "this line holds a key of your environment",
-        "spec": "the spec is not the one that ran: cell changed: near; prompt changed: own/answer.j2",
+        "spec": "its spec has changed since the run (cell changed: near; prompt changed: own/answer.j2)",
         "used": "a crate is written to an empty folder",
     }
     if kind == "changed":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cortexdsl.checksums import LineState, line_state
 from cortexdsl.core import by_key
-from cortexdsl.errors import DataError
+from cortexdsl.errors import DataError, InputError
 from cortexdsl.models.call_log.records import usage_of_line
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
@@ -21,7 +21,7 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.file_entries import below_root, is_log, is_page, is_sealed
 from cortexdsl.plan.persistence.history import plan_changes, spec_changes
 from cortexdsl.plan.persistence.journal import LACKS_FIRST, Journal, read_journal
-from cortexdsl.plan.persistence.run_record import early_end, removed_by
+from cortexdsl.plan.persistence.run_record import early_end, is_locked, removed_by
 from cortexdsl.plan.record import PlanRecord, plan_or_empty, spec_of
 from cortexdsl.program import version_in_words
 from cortexdsl.records.tallies import read_tally
@@ -169,6 +169,25 @@ def check_complete(layout: Layout) -> None:
         raise DataError(
             f"{', '.join(missing)}: deleted after the experiment wrote it\n"
             f"    run the same command again: cortexdsl run {spec_of(layout)}"
+        )
+
+
+def check_finished(layout: Layout) -> None:
+    """Refuse results of an experiment that is running, ended early, or has another spec than the run.
+
+    Raises
+    ------
+    InputError
+        Their tables may be those of an earlier run.
+    """
+    end, command = early_end(layout), f"cortexdsl run {spec_of(layout)}"
+    if end is not None or is_locked(Path(layout.root)):
+        why = f"{end.why}, so that its results are not complete" if end else "a run is in progress"
+        raise InputError(f"{layout.root}: {why}\n    finish it first: {command}")
+    if edits := spec_changes(read_journal(layout), plan_or_empty(layout)):
+        raise InputError(
+            f"{layout.root}: its spec has changed since the run ({'; '.join(edits)})\n"
+            f"    restore it, or run it first: {command}"
         )
 
 
