@@ -57,7 +57,6 @@ class OpenExperiment:
         self._unknown = ""
         self._planned = -1.0
         self._table: tuple[int, bytes] = (-1, b"")
-        self._human = threading.Lock()
         self._lock = threading.Lock()  # of the prompts, the table and the watch
         self.store.prepare()
 
@@ -147,7 +146,7 @@ class OpenExperiment:
     @property
     def human_labels(self) -> HumanLabels:
         """The human labels of its turns; the run may have other labels by now."""
-        return HumanLabels(self.place.root, self.store, self.place.plan().labels, self._human)
+        return HumanLabels(self.place.root, self.store, self.place.plan().labels)
 
     def question(self, dataset: str, question: str) -> dict[str, Any] | None:
         """Return a question; None if it is unknown."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+import fcntl
+import os
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,17 +27,12 @@ class HumanLabels:
         Knows the labelled turns.
     values : mapping of label to sequence of str
         What each label may be.
-    lock : Lock
-        Held while the file is changed.
     """
 
-    def __init__(
-        self, root: Path, store: IndexStore, values: Mapping[str, tuple[str, ...]], lock: threading.Lock
-    ) -> None:
+    def __init__(self, root: Path, store: IndexStore, values: Mapping[str, tuple[str, ...]]) -> None:
         named = root.resolve() if root.name in ("", "..") else root
         self.path = named.with_name(f"{named.name}.human-labels.csv")
         self._store, self._values = store, values
-        self._lock = lock
 
     def of(self, debate: int) -> dict[int, dict[str, str]]:
         """Return the human labels of a debate, by turn and name."""
@@ -69,10 +66,21 @@ class HumanLabels:
             raise InputError(f"{value!r} is not a value of {label}\n    values: {', '.join(self._values[label])}")
         round_, speaker = known
         row = LabelRow(dataset, cell, replicate, question, turn, round_, speaker, label, value or None, None)
-        with self._lock:
+        with self._locked():
             others = [each for each in self._read() if replace(each, value=row.value, call=None) != row]
             write_labels(self.path, [*others, row] if value else others)
         return self.of(debate)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold a lock of the folder of the file while the file is changed: other explorers may show the experiment."""
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
     def _place(self, debate: int) -> tuple[str, str, str, int]:
         with self._store.reading() as db:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import httpx
 import pytest
 
+from cortexdsl.explorer import human_labels
+from cortexdsl.explorer.experiment import OpenExperiment
 from cortexdsl.explorer.folders import ResultsFolder
 from cortexdsl.metrics.labels import read_labels, write_labels
 from cortexdsl.metrics.rows import LabelRow
@@ -186,12 +191,30 @@ def test_a_file_that_was_cut_is_kept(browser: httpx.Client, labelled: Path) -> N
 
 
 def test_two_browsers_label_at_once(browser: httpx.Client, labelled: Path) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
     given = [{"turn": 3}, {"turn": 4}, {"turn": 5}, {"label": "move", "value": "checks"}] * 5
     with ThreadPoolExecutor(8) as pool:
         assert {answer.status_code for answer in pool.map(lambda each: write(browser, **each), given)} == {200}
     assert len(read_labels(labelled.parent / "made.human-labels.csv")) == 4
+
+
+def test_two_explorers_of_one_folder_wait_for_each_other(labelled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reads the file, adds its label and writes the whole: without a lock that both know, one label is lost."""
+    both = [OpenExperiment(ResultsFolder("made", labelled)) for _ in range(2)]
+    both[0].catch_up()
+    waiting = Barrier(2)
+
+    def slow(path: Path, rows: list[LabelRow]) -> None:
+        with suppress(BrokenBarrierError):
+            waiting.wait(0.5)
+        write_labels(path, rows)
+
+    monkeypatch.setattr(human_labels, "write_labels", slow)
+    with both[0].store.reading() as db:
+        (debate,) = db.execute("SELECT id FROM debates WHERE question = 'q-1' AND cell = 'sparse' AND replicate = 1"
+                               ).fetchone()  # fmt: skip
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda each, turn: each.human_labels.put(debate, turn, "gives_in", "no"), both, (3, 4)))
+    assert [row.turn for row in read_labels(labelled.parent / "made.human-labels.csv")] == [3, 4]
 
 
 def test_a_link_in_place_of_the_file_is_replaced_and_not_followed(browser: httpx.Client, labelled: Path) -> None:
