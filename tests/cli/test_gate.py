@@ -382,7 +382,7 @@ def test_a_spec_runs_its_reference_against_itself(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.write("specs/small.yaml", PAID.replace("seed: 3", "seed: 3\nreplicates: 2"))
     command = ["gate", "specs/small.yaml", "--burn-in", "3", "--most-dollars", "100000", "--json", "g.json"]
-    done = bench.cortexdsl(*command)
+    done = bench.cortexdsl(*command, timeout=400)
     assert done.status == 0, done.text
     price = re.search(r"burn-in: low runs against itself 3 times, for at most \$([\d.]+)\n", done.text)
     assert price
@@ -397,10 +397,10 @@ def test_a_spec_runs_its_reference_against_itself(tmp_path: Path) -> None:
     assert {int(row[at]) for row in rows[1:]} == set(range(1, 3 * 2 * 2 + 1))
     paid = sum(json.loads(path.read_text())["dollars"] for path in (own / "spent").rglob("*.json"))
     assert 0 < paid <= float(price[1])
-    again = bench.cortexdsl(*command)
+    again = bench.cortexdsl(*command, timeout=400)
     assert again.status == 0, again.text
     bench.write("specs/small-burn-in.yaml", "title: Mine\n")
-    done = bench.cortexdsl(*command)
+    done = bench.cortexdsl(*command, timeout=400)
     assert (done.status, "small-burn-in.yaml: the burn-in writes its spec here" in done.text) == (2, True)
 
 
@@ -411,7 +411,8 @@ def test_a_burn_in_that_reaches_the_limit_leaves_the_verdicts(tmp_path: Path) ->
     assert bench.cortexdsl("run", "small").status == 0
     spent = bench.folder / "results/small/spent"
     paid = sum(json.loads(path.read_text())["dollars"] for path in spent.rglob("*.json"))
-    done = bench.cortexdsl("gate", "specs/small.yaml", "--burn-in", "4", "--most-dollars", f"{paid + 0.5}")
+    limits = ["--burn-in", "4", "--most-dollars", f"{paid + 0.5}"]
+    done = bench.cortexdsl("gate", "specs/small.yaml", *limits, timeout=400)
     text = " ".join(done.text.split())
     assert done.status == 0, done.text
     assert "The burn-in did not end: the limit of 0.5 dollars is reached (0." in text
