@@ -59,7 +59,7 @@ class ScoredDebate:
         for number, stage in enumerate(self.record.debate.stages):
             models = {turn: model.model for turn, model in stage.models_of_turns().items()}
             for turn in stage.turns:
-                yield number, turn, models.get(turn.turn, "unknown"), _prompts(self.calls.get(turn.call or ""))
+                yield number, turn, models.get(turn.turn, "unknown"), prompts(self.calls.get(turn.call or ""))
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class ExportSource:
         return {key: call for key, call in calls.items() if call is not None}
 
 
-def _prompts(call: Mapping[str, Any] | None) -> Sequence[Mapping[str, str]]:
+def prompts(call: Mapping[str, Any] | None) -> Sequence[Mapping[str, str]]:
     """Return the messages of a call as role and content; none if the call is not known."""
     if call is None:
         return []
