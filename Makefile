@@ -115,10 +115,12 @@ train: dev  ## install what training needs, too
 	@$(INSTALL) $(LOCKED) --no-deps -r locks/train.lock.txt
 
 # In an environment of its own: inspect-ai wants other versions than those that are pinned for running.
-logs: dev  ## install what reads logs of Inspect, in build/logs, for tests/logs
+logs: dev  ## install Inspect and lm-evaluation-harness, which write logs for tests/logs, in build/logs and build/harness
 	@$(BIN)/uv venv --quiet --allow-existing build/logs
 	@$(BIN)/uv pip install --quiet --python build/logs --require-hashes -r locks/logs.lock.txt
 	@$(BIN)/uv pip install --quiet --python build/logs --no-deps --editable .
+	@$(BIN)/uv venv --quiet --allow-existing build/harness
+	@$(BIN)/uv pip install --quiet --python build/harness --require-hashes -r locks/harness.lock.txt
 
 promises: dev  ## can the tests of docs/benchmarks/guarantees.md fail? (NAMES="15 21"; hours)
 	@$(BIN)/python benchmarks/house/promises.py $(NAMES)
@@ -168,6 +170,7 @@ lock: dev  ## pin all dependencies with hashes (keeps pins that still fit; UPGRA
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --extra train -c locks/dev.lock.txt \
 	    --override <(echo 'torch; python_version < "3"') -o locks/train.lock.txt
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --extra logs -o locks/logs.lock.txt
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) --group harness -o locks/harness.lock.txt
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) --group build -c locks/dev.lock.txt -o locks/build.lock.txt
 
 clean:  ## remove the environment and caches; results stay

@@ -113,7 +113,8 @@ def _harness(path: Path, rows: Iterable[Row]) -> Iterable[Row]:
     """Join the rows of a sample, one for each filter; a score is called `METRIC,FILTER`, as the tool calls it."""
     task, _, time = path.stem.removeprefix("samples_").rpartition("_")
     found = _next_to(path, f"results_{time}.json")
-    model = found.get("model_name") or found.get("model_source") or path.parent.name
+    kind, name = found.get("model_source"), found.get("model_name")  # a model without settings has a digest as its name
+    model = name if name and (_at(found, "config.model_args") or not kind) else kind or path.parent.name
     samples: dict[Any, dict[str, Any]] = {}
     for row in rows:
         own = row | {"task": task, "model": model, "asked": row.get("doc_hash") or row.get("doc"), "scores": {}}
