@@ -31,7 +31,7 @@ class ScoredDebate:
         Its question with its golds, if they are known.
     score : float or None
     calls : mapping of key to call
-        Those that its turns name, as far as the call logs have them.
+        Those that its turns name and the call logs have.
     """
 
     record: Record
