@@ -200,7 +200,8 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     if unread is not None or not (gold or entry.kind == OPEN):
         shown = str(answer if unread is None else unread)[-80:]
         kind_words = "name of the better reply" if entry.kind == "pair" else entry.kind
-        what = f"dataset {entry.name}, {place}: no {kind_words} in its answer {shown!r}"
+        at = f"{place}, column {columns(entry.answer)}"
+        what = f"dataset {entry.name}, {at}: no {kind_words} in its answer {shown!r}"
         raise DataError(f"{what}\n    {_gold_remedy(entry, str(answer), options)}")
     digits = field(row, entry.digits)
     images = images_of(row, entry.images, folder, f"dataset {entry.name}, {place}")

@@ -360,13 +360,13 @@ def test_golds_of_yesno_are_read_if_they_are_certain(tmp_path: Path, words: tupl
 def test_a_gold_that_is_neither_yes_nor_no_is_refused_with_its_row(tmp_path: Path, word: str) -> None:
     """Version 0.2.0 took every unknown gold for no."""
     told = refused(tmp_path, table([("Is it?", "yes"), ("Was it?", word)]), kind="yesno")
-    assert f"row 2: no yesno in its answer '{word}'" in told
+    assert f"row 2, column 'answer': no yesno in its answer '{word}'" in told
 
 
 def test_one_unreadable_gold_among_several_is_refused_with_its_row(tmp_path: Path) -> None:
     """Version 0.2.0 left it out."""
     row = json.dumps({"question": "1+1?", "answer": ["2", "many"]})
-    assert "row 1: no number in its answer 'many'" in refused(tmp_path, row, "a.jsonl", kind="number")
+    assert "row 1, column 'answer': no number in its answer 'many'" in refused(tmp_path, row, "a.jsonl", kind="number")
 
 
 @pytest.mark.parametrize(("reply", "answer"), [("Answer: 3,5", "3.5"), ("Answer: 1.234,5", "1234.5"), ("0,75", "0.75")])

@@ -332,7 +332,7 @@ def checked_tests(tests: str, frame: ProgramFrame) -> str:
         They do not compile, or it is unknown what to check.
     """
     try:
-        tree = ast.parse(tests)
+        tree = ast.parse(tests, "tests")
         compile(tests, "tests", "exec")
     except _PARSED_AS_WRONG as error:
         raise DataError(f"its tests do not compile: {error}\n    correct them, or remove the row") from None
