@@ -47,7 +47,7 @@ def phases_of(
         for role in said.roles:
             begins = method.role_agents[role][0].model
             own = method_digest(
-                method, seed, templates.digest, templates.digest(GUIDE), role, said.samples, said.opening,
+                method, seed, templates.digest, templates.digest(GUIDE), role, said.samples, True,
                 learned.task.digest if learned else None, *(() if said.is_guided else (said.by_majority,)),
             )  # fmt: skip
             pairs = digest(own, said.threshold, sorted(learned.validation) if learned else [])

@@ -166,9 +166,9 @@ def _silent(
     method: Method, role: str, said: TrainText, own: str, models: Mapping[str, Model]
 ) -> tuple[str, str] | None:
     """Return why the replies of a role cannot be guided, and the remedy."""
-    if not role_turns(method, role, opening=said.opening):
+    if not role_turns(method, role):
         return f"{own} says nothing to learn from", "raise its rounds"
-    if steps := _steps_with_models(method, role, opening=said.opening):
+    if steps := _steps_with_models(method, role):
         what = f"{own} speaks in {', '.join(steps)} with a model that the step names"
         return what, "what is trained would never speak there: remove model: from the step"
     return None
@@ -189,10 +189,10 @@ def _unscored(
     return None
 
 
-def _steps_with_models(method: Method, role: str, *, opening: bool) -> tuple[str, ...]:
+def _steps_with_models(method: Method, role: str) -> tuple[str, ...]:
     """Return the steps of a role that have their own model, of those that the role learns from."""
     steps = turn_sequence(method).steps
-    names = dict.fromkeys(steps[turn] for turn, _ in role_turns(method, role, opening=opening))
+    names = dict.fromkeys(steps[turn] for turn, _ in role_turns(method, role))
     return tuple(name for name in names if method.steps[name].model is not None)
 
 
@@ -217,7 +217,7 @@ def _training(
     layout: Layout,
 ) -> Training:
     said = asked.said
-    turns = max(len(role_turns(arm.debate, role, opening=said.opening)) for role in said.roles) if said.is_guided else 1
+    turns = max(len(role_turns(arm.debate, role)) for role in said.roles) if said.is_guided else 1
     calls = turns * 5 * said.samples
     size = shard_size(
         spec.text.shard_size,

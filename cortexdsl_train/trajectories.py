@@ -189,7 +189,7 @@ async def branched(
 ) -> _Branched:
     """Run the debates of a question and, if replies are guided, its branches; parameters as in `collect`."""
     said = training.said
-    settings: dict[str, Any] = {"role": phase.role, "samples": said.samples, "seed": seed, "opening": said.opening}
+    settings: dict[str, Any] = {"role": phase.role, "samples": said.samples, "seed": seed}
     if said.is_guided:
         guides = target_guides(training.task, question, GUIDE, templates, seed)
         return _Branched(await trajectory(method, question, ports, guides, **settings))

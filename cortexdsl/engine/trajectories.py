@@ -118,12 +118,12 @@ def _flattened(schedule: Sequence[SchedulePart]) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def role_turns(method: Method, role: str, *, opening: bool) -> tuple[tuple[int, int], ...]:
-    """Return the turns of a role, each with its round (see `BranchPoint`); without round 0 unless `opening`."""
+def role_turns(method: Method, role: str) -> tuple[tuple[int, int], ...]:
+    """Return the turns of a role, each with its round (see `BranchPoint`)."""
     sequence, round_, turns = turn_sequence(method), -1, []
     for turn, name in enumerate(sequence.steps[: sequence.length]):
         round_ += opens_round(method, method.steps[name])
-        if method.steps[name].role == role and (opening or round_ > 0):
+        if method.steps[name].role == role:
             turns.append((turn, round_))
     return tuple(turns)
 
@@ -137,7 +137,6 @@ async def trajectory(
     role: str,
     samples: int,
     seed: int,
-    opening: bool = True,
 ) -> tuple[BranchPoint, ...]:
     """Run one debate and its branches (ACC-Debate, arXiv 2411.00053, Algorithm 1, for one of its two agents).
 
@@ -156,8 +155,6 @@ async def trajectory(
         Roll-outs from each reply: the debate continues to the next answer. The k-th roll-outs of all three replies have
         the seeds of replicate k, so that they are paired; the debate itself has those of the first.
     seed : int
-    opening : bool
-        Also branch at the replies of round 0.
 
     Returns
     -------
@@ -179,11 +176,11 @@ async def trajectory(
         branches_here = await gather_all([branch(turn, kind) for kind in BRANCH_KINDS])
         return BranchPoint(turn, round_, calls[turn].messages, dict(zip(BRANCH_KINDS, branches_here, strict=True)))
 
-    return tuple(await gather_all([branch_point(*place) for place in role_turns(method, role, opening=opening)]))
+    return tuple(await gather_all([branch_point(*place) for place in role_turns(method, role)]))
 
 
 async def unguided(
-    method: Method, question: Question, ports: Ports, *, role: str, samples: int, seed: int, opening: bool = True
+    method: Method, question: Question, ports: Ports, *, role: str, samples: int, seed: int
 ) -> tuple[tuple[BranchPoint, ...], tuple[str | None, ...]]:
     """Run whole debates; return the answers of a role, each with its prompt, and how each debate decided.
 
@@ -197,8 +194,6 @@ async def unguided(
     samples : int
         The number of debates; the k-th has the seeds of replicate k.
     seed : int
-    opening : bool
-        Also return the answers of round 0.
 
     Returns
     -------
@@ -219,7 +214,6 @@ async def unguided(
     points = [
         BranchPoint(number, turn.round, prompts[turn.call], {"natural": Branch(turn, (turn,))})
         for number, turn in enumerate(said)
-        if opening or turn.round > 0
     ]
     return tuple(points), tuple(debate.answer for debate in debates)
 

@@ -109,7 +109,7 @@ class Training:
     ----------
     name : str
     said : TrainText
-        As it is written: samples, threshold, opening.
+        As it is written: samples, threshold.
     learned : TrainingQuestions
     shards : tuple of Shard
         The shards of its questions.

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     moments = [moment for path in paths for moment in read_moments(Path(path), phase.digest)]
     questions = [question.id for question in training.task.questions]
     if training.said.is_guided:
-        turns = [turn for turn, _ in role_turns(phase.method, phase.role, opening=training.said.opening)]
+        turns = [turn for turn, _ in role_turns(phase.method, phase.role)]
         check_whole(moments, [(question, turn) for question in questions for turn in turns])
     else:  # how often the role answers is not known in advance
         check_whole(moments, {(moment.question, moment.turn) for moment in moments if moment.question in questions})

@@ -48,10 +48,8 @@ def towards(target: str) -> Guide:
 GUIDES: dict[BranchKind, Guide] = {"right": towards("R"), "wrong": towards("W")}
 
 
-def moments(of: Method, stage: Stage, role: str, samples: int = 1, *, opening: bool = True) -> tuple[BranchPoint, ...]:
-    return asyncio.run(
-        trajectory(of, QUESTION, stage.ports(), GUIDES, role=role, samples=samples, seed=7, opening=opening)
-    )
+def moments(of: Method, stage: Stage, role: str, samples: int = 1) -> tuple[BranchPoint, ...]:
+    return asyncio.run(trajectory(of, QUESTION, stage.ports(), GUIDES, role=role, samples=samples, seed=7))
 
 
 def said(call: Call, answer: str) -> Reply:
@@ -74,10 +72,8 @@ def test_a_course_is_the_schedule_laid_out_and_one_more_pass_of_its_last_loop() 
 
 def test_rounds_are_counted_as_the_paper_does() -> None:
     """The comment on the opening answer is of round 0, as that is (section 3)."""
-    assert role_turns(ACC, "actor", opening=True) == ((0, 0), (2, 1), (4, 2))
-    assert role_turns(ACC, "critic", opening=True) == ((1, 0), (3, 1))
-    assert role_turns(ACC, "actor", opening=False) == ((2, 1), (4, 2))
-    assert role_turns(ACC, "critic", opening=False) == ((3, 1),)
+    assert role_turns(ACC, "actor") == ((0, 0), (2, 1), (4, 2))
+    assert role_turns(ACC, "critic") == ((1, 0), (3, 1))
 
 
 def test_only_the_reply_at_the_branch_is_guided() -> None:
@@ -174,4 +170,4 @@ def test_with_no_round_but_the_opening_there_is_still_one_to_roll_out() -> None:
     stage = staged()
     (moment,) = moments(once, stage, "actor", samples=2)
     assert [end.step for end in moment.responses["natural"].endings] == ["revise", "revise"]
-    assert role_turns(once, "critic", opening=True) == ()
+    assert role_turns(once, "critic") == ()

@@ -198,7 +198,7 @@ def test_the_table_of_what_was_kept_adds_up(here: Path) -> None:
         outcomes = ("right", "wrong", "natural", "below", "same", "cut", "no_reply")
         assert sum(int(row[name]) for name in outcomes) == int(row["moments"])
     phase = training.phase("1-critic")
-    places = role_turns(phase.method, "critic", opening=True)
+    places = role_turns(phase.method, "critic")
     assert sum(int(row["moments"]) for row in table) == len(places) * len(training.task.questions)
     kept = sum(int(row["right"]) + int(row["wrong"]) for row in table)
     assert kept == len(lines(PHASE / "pairs.jsonl"))

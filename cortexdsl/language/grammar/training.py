@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.language.grammar.addresses import Place
-from cortexdsl.language.grammar.entries import Flag, Name, Share, StrictEntry, Variable, Whole, invalid
+from cortexdsl.language.grammar.entries import Name, Share, StrictEntry, Variable, Whole, invalid
 from cortexdsl.language.grammar.questions import DatasetText
 
 
@@ -70,6 +70,7 @@ class TrainText(StrictEntry):
     example: ClassVar[str] = "{method: METHOD, questions: {size: 200}}"
     hints: ClassVar[Mapping[str, str]] = {
         "rounds": "the rounds are the method's",
+        "opening": "remove it: guided replies begin at the opening",
         "protocol": "write method: NAME, a method of this spec; it says which protocol and which agents",
         **dict.fromkeys(OptimiserText.model_fields, "it goes under optimiser"),
         **dict.fromkeys(("size", "split"), "it goes under questions"),
@@ -91,8 +92,6 @@ class TrainText(StrictEntry):
     """The least difference of values between the two replies of a pair."""
     repeats: Annotated[Whole, Field(ge=1, le=100)] = 1
     """How many times all roles learn. ACC-Debate+ learns twice."""
-    opening: Flag = True
-    """Whether guided replies are also made for the opening. false: only from round 1 on, as Algorithm 1 says."""
     weights: Place | None = None
     """The folder with the model's weights, if a server runs the model."""
     optimiser: OptimiserText = Field(default_factory=lambda: OptimiserText.model_validate({}))

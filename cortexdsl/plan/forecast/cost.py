@@ -161,7 +161,7 @@ async def _rehearse_phase(
     sample = _sample(task, len(plan.cells))
     rehearsal = Rehearsal(renderer(plan.templates, task), lengths)
     said, ports = training.said, rehearsal.ports()
-    how: dict[str, Any] = {"role": phase.role, "samples": said.samples, "seed": plan.seed, "opening": said.opening}
+    how: dict[str, Any] = {"role": phase.role, "samples": said.samples, "seed": plan.seed}
     for question in sample:
         if said.is_guided:
             guides = guides_for(task, question, GUIDE, plan.templates, plan.seed)
