@@ -10,7 +10,7 @@ from shlex import quote
 from types import SimpleNamespace
 
 from snakemake.io import IOFile
-from snakemake.settings.types import SharedFSUsage
+from snakemake.settings.types import DeploymentMethod, SharedFSUsage
 
 from cortexdsl.display.launch import end_on_signals
 from cortexdsl.errors import CortexError, InputError, nearest
@@ -39,6 +39,7 @@ from cortexdsl.plan.job_files import (
     all_pools,
     all_trajectories,
     answer_files,
+    cost_logs,
     debate_files,
     debate_inputs,
     fit_files,
@@ -81,12 +82,16 @@ if workflow.is_main_process:
 protect_children()
 
 # Jobs use the command of the Python that runs Snakemake, whether or not its environment is active. If Snakemake makes
-# an environment for each job (conda, a container), jobs use the cortexdsl of that environment.
-DEPLOYED = bool(workflow.deployment_settings.deployment_method)
-BESIDE = (
-    "" if DEPLOYED else f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH; "
+# an environment for each job (conda, a container), jobs use the cortexdsl of that environment. Jobs without a container
+# inherit the path of this process, which those in one do not.
+METHODS = workflow.deployment_settings.deployment_method
+DEPLOYED = bool(METHODS)
+BESIDE = str(Path(sys.executable).parent)
+if DEPLOYED and DeploymentMethod.CONDA not in METHODS:
+    os.environ.update(PATH=os.pathsep.join([BESIDE, *os.get_exec_path()]))
+shell.prefix(
+    f"set -euo pipefail; {'' if DEPLOYED else f'export PATH={quote(BESIDE)}:$PATH; '}"
 )
-shell.prefix(f"set -euo pipefail; {BESIDE}")
 
 STORAGE = (
     Storage(

@@ -54,6 +54,8 @@ for files in [
                 part=r"[1-9]\d*",
             conda:
                 "../environment.yml"
+            container:
+                facts.container
             threads: 1
             resources:
                 **(facts.resources or {}),

@@ -8,6 +8,7 @@ PRODUCTS.append(
 rule score:
     input:
         to_score,
+        lambda wildcards: cost_logs(plan_of(wildcards.experiment), wildcards.dataset),
         lambda wildcards: judgement_files(
             plan_of(wildcards.experiment), wildcards.dataset, wildcards.cell
         ),

@@ -116,6 +116,8 @@ class Engine:
     """The number of files of a round, which are answered by as many jobs side by side."""
     resources: Mapping[str, int | str] | None = word(None)
     """What such a job takes, in Snakemake's words: {gpu: 1, mem_mb: 40000}."""
+    container: str | None = word(None)
+    """The image in which such a job runs, with cortexdsl and the engine: docker://REGISTRY/IMAGE."""
 
     @property
     def provider(self) -> str | None:

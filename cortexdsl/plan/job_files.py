@@ -9,6 +9,7 @@ from pathlib import Path
 from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import Cell, Method
+from cortexdsl.core.metrics import grouped
 from cortexdsl.engine.methods import learned_of, pool_sources
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import TOURNAMENT_TABLES, Layout
@@ -116,6 +117,12 @@ def round_parts(plan: Plan) -> list[tuple[str, int]]:
 def answered_logs(plan: Plan, dataset: str, shard: str) -> list[str]:
     """The call logs of one shard, by which its debates are replayed after the rounds of files; none without engines."""
     return [plan.layout.call_log(dataset, cell.slug, shard) for cell in plan.cells] if plan.engines else []
+
+
+def cost_logs(plan: Plan, dataset: str) -> list[str]:
+    """The call logs that the scores of debates by files are computed from: some metrics are what calls cost."""
+    needs_logs = any(metric.group == "log" for metric in grouped(plan.named_metrics))
+    return [log for shard in plan.shards[dataset] if needs_logs for log in answered_logs(plan, dataset, shard.label)]
 
 
 def judge_logs(plan: Plan, dataset: str) -> list[str]:

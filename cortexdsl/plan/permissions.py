@@ -102,9 +102,10 @@ def _servers(spec: Spec) -> Iterator[Permission]:
 
 def _engines(spec: Spec) -> Iterator[Permission]:
     for name, engine in spec.text.engines.items():
-        if " ".join(engine.command.split()) in OWN_ENGINES:
+        if " ".join(engine.command.split()) in OWN_ENGINES and engine.container is None:
             continue
-        yield Permission(f"run the command {_on_one_line(engine.command)}", spec.where(("engines", name)))
+        inside = f" in the image {_on_one_line(engine.container)}" if engine.container is not None else ""
+        yield Permission(f"run the command {_on_one_line(engine.command)}{inside}", spec.where(("engines", name)))
 
 
 def _models(spec: Spec) -> Iterator[Permission]:

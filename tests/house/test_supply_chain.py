@@ -48,6 +48,21 @@ def test_the_bill_of_materials_has_every_locked_package(
         assert all(f"sha256:{digest}" in lock for digest in digests)
 
 
+def test_the_image_of_jobs_is_installed_by_the_steps_of_the_makefile(repository: Path) -> None:
+    """From the same locks, with hashes, in the same order, and a package that is not editable."""
+    makefile, recipe = (repository / path for path in ("Makefile", "locks/Containerfile"))
+    text = makefile.read_text("utf-8")
+    setup = text[text.index("$(VENV)/.build:") : text.index("$(VENV)/.dev:")]
+    for lock in ("build", "run"):
+        setup = setup.replace("-r $<", f"-r locks/{lock}.lock.txt", 1)
+    locked = re.search(r"^LOCKED := (.*)$", text, re.MULTILINE)
+    assert locked is not None
+    setup = setup.replace("$(LOCKED)", locked[1]).replace("--editable ", "")
+    steps = re.findall(r"\$\(INSTALL\) (.*)", setup)
+    assert len(steps) == 3
+    assert re.findall(r"pip install --no-cache-dir (.*?)(?: \\)?$", recipe.read_text("utf-8"), re.MULTILINE) == steps
+
+
 def test_licences_that_are_refused(sbom: ModuleType) -> None:
     """Unknown ones, and those that are not permitted; of a choice one is enough."""
 

@@ -92,6 +92,7 @@ EngineEntry: TypeAlias = Annotated[
         "{command: PROGRAM -i {requests} -o {replies}}",
         _names_both_files,
         resources=dict[Variable, Annotated[int, Strict()] | Text] | None,
+        container=Annotated[str, Strict(), Field(pattern=r"^\S+$", max_length=1_000)] | None,
     ),
 ]
 

@@ -19,5 +19,7 @@ def program_of(name: str, engine: Engine) -> str:
     """
     program = shlex.split(engine.command)[0]
     if shutil.which(program) is None:
-        raise InputError(f"engine {name}: there is no program {program!r}\n    install it, or correct `command`")
+        inside = ", or add -- --software-deployment-method apptainer" if engine.container is not None else ""
+        remedy = f"install it, or correct `command`{inside}"
+        raise InputError(f"engine {name}: there is no program {program!r}\n    {remedy}")
     return program

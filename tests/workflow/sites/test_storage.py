@@ -16,6 +16,7 @@ import pytest
 
 from cortexdsl.jobs.serve import free_port
 from cortexdsl.models.servers import processes as servers
+from cortexdsl.plan.forecast.rounds import MORE
 from tests.jobs import stub_engine
 from tests.workflow.bench import Bench
 
@@ -124,6 +125,25 @@ def test_a_storage_that_refuses_is_one_sentence(tmp_path: Path, s3: tuple[str, A
     assert "error: s3://debates/one: the storage refuses" in run.text
     assert "check its address, its bucket and your key" in run.text
     assert "Traceback" not in run.text
+
+
+@pytest.mark.parametrize("name", ["s3", "kubernetes"])
+def test_a_shipped_profile_plans_the_whole_run(
+    name: str, repository: Path, tmp_path: Path, s3: tuple[str, Any]
+) -> None:
+    """As far as it can be tried here: no cluster of Kubernetes is there."""
+    if name == "kubernetes" and find_spec("snakemake_executor_plugin_kubernetes") is None:
+        pytest.skip("not installed: snakemake-executor-plugin-kubernetes")
+    bench = folder(tmp_path / "here", tmp_path / "orders")
+    shipped = (repository / "profiles" / name / "config.yaml").read_text(encoding="utf-8")
+    for place, value in (("s3://BUCKET/FOLDER", "s3://debates/one"), ("https://ADDRESS", s3[0]), ("REGISTRY", "here")):
+        shipped = shipped.replace(place, value)
+    bench.write("mine/config.yaml", shipped)
+    bench.environment |= {"SNAKEMAKE_STORAGE_S3_ACCESS_KEY": "key", "SNAKEMAKE_STORAGE_S3_SECRET_KEY": "secret"}
+    planned = bench.cortexdsl("run", "small", "--profile", "mine", "--", "-n")
+    assert planned.status == 0, planned.text
+    assert planned.planned["report"] == 1
+    assert planned.planned["answer_small_stub"] == 2 + MORE
 
 
 def test_results_outside_the_storage_are_not_covered(tmp_path: Path) -> None:
