@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias
 
 from cortexdsl.claims.values import (
     CLAIMED_METRICS,
-    NONE,
     OTHERS,
     POOLED_METRICS,
     All,
@@ -107,7 +106,7 @@ def incompatible_parts(claim: Claim) -> tuple[str, str, bool] | None:
     for first, second in combinations(parts, 2):
         if meaning(first) == meaning(second):
             return first.text, second.text, True
-        if not (isinstance(first, Comparison) and isinstance(second, Comparison)) or first.dataset == NONE:
+        if not (isinstance(first, Comparison) and isinstance(second, Comparison)):
             continue
         one, other = _turned(first), _turned(second)
         subject = [(part.terms, part.dataset, part.over, part.is_ratio) for part in (one, other)]

@@ -11,7 +11,6 @@
     ece_recalibrated(sparse) < ece_stated(sparse)            calibration of confidences: ece, brier, auroc
     accuracy(a) per input_tokens > accuracy(b) per input_tokens    efficiency: a ratio of ratios
     accuracy(sparse) > accuracy(every other)                 against each of the other cells
-    sparse dominates full on accuracy, input_tokens          better on each; `accuracy +- 0.02`: not worse by more
     sparse on front of accuracy, dollars                     each other cell is worse on one of them at least
     accuracy(sparse[rounds]) increasing                      a slope over a grid axis; or `decreasing`
     accuracy(sparse[rounds]) monotone increasing             every step of the axis in this direction
@@ -20,7 +19,7 @@
     lowest rounds of sparse by input_tokens is 1             the same for any metric and either end
     ... and ...                                              every one of several claims
 
-Any claim may end in `on NAME` (one dataset), `on every dataset` or `on no dataset`; without it, a claim over several
+Any claim may end in `on NAME` (one dataset) or `on every dataset`; without it, a claim over several
 datasets is about the mean over datasets. A comparison that ends in `over teams`, `over seeds`, `over datasets`,
 `over prompts` or `over fits` is about a population, and these are a sample of it. A claim is about questions like
 these, with the questions that were asked as a sample of them. A name is a cell, one of its aliases, or a method.
@@ -40,7 +39,6 @@ from cortexdsl.claims.values import (
     CLAIMED_METRICS,
     EVERY,
     LIKE_THESE,
-    NONE,
     OTHERS,
     POOLED_METRICS,
     All,
@@ -64,11 +62,9 @@ _BEST = re.compile(
 )
 _SHAPE = re.compile(r"(?P<quantity>.+\))\s+(?P<monotone>monotone\s+)?(?P<word>increasing|decreasing)")
 _INTERACTS = re.compile(r".+\)\s+interacting")
-_DOMINATES = re.compile(r"(?P<first>.+?)\s+dominates\s+(?P<second>.+?)\s+on\s+(?P<metrics>.+)")
+_DOMINATES = re.compile(r"(\S.*?)\s+dominates\s+(\S.*?)\s+on\s+.+")
 _FRONT = re.compile(r"(?P<name>\S.*?)\s+on\s+(?:the\s+)?front\s+of\s+(?P<metrics>.+)")
-_WITHIN = re.compile(r"(?P<metric>[A-Za-z_][\w.]*)(?:\s*(?:\+-|±)\s*(?P<number>[\d.]+\s*%?))?")
 _ON_FRONT = "write `a on front of accuracy, dollars`"
-_DOMINATING = "write `a dominates b on accuracy +- 0.02, input_tokens`"
 _SIGNS = str.maketrans({"≥": ">=", "≤": "<=", "−": "-", "–": "-", "×": "*"})
 _OVER: tuple[Over, ...] = ("teams", "seeds", "datasets", "prompts", "fits")
 
@@ -98,8 +94,12 @@ def parse_claim(text: str, where: str = "hypotheses") -> Claim:
     if " on these questions" in plain:
         what = f"`on these questions` was removed: claims are about {LIKE_THESE}"
         fail(where, text, what, "leave it out; more questions make a claim more precise")
-    if dominates := _DOMINATES.fullmatch(plain):
-        return _dominates(text, dominates, where)
+    if plain.endswith(" on no dataset"):
+        fail(where, text, "`on no dataset` was removed", f"claim the opposite `on {EVERY}`")
+    if old := _DOMINATES.fullmatch(plain):
+        a, b = old.groups()
+        joined = f"accuracy({a}) >= accuracy({b}) - 0.02 and input_tokens({a}) < input_tokens({b})"
+        fail(where, text, "`dominates` was removed", f"join comparisons, such as `{joined}`")
     if (front := _FRONT.fullmatch(plain)) and " and " not in plain:
         return _front(text, front, where)
     whole, over = _split_over(plain)
@@ -119,7 +119,7 @@ def _simple(text: str, body: str, dataset: str | None, over: Over | None, where:
         what = "`interacting` was removed: claims say which difference is larger"
         fail(where, text, what, "write `accuracy(a[x=1, y=1]) - accuracy(a[x=2, y=1]) > accuracy(a[x=1, y=2]) - ...`")
     best, shape = _BEST.fullmatch(body), _SHAPE.fullmatch(body)
-    if over is not None and (best or shape or dataset in (EVERY, NONE)):
+    if over is not None and (best or shape or dataset == EVERY):
         fail(where, text, f"`over {over}` ends a comparison, on one dataset or on the mean over them")
     if best:
         return _best(text, best, dataset, where)
@@ -161,7 +161,7 @@ def claims_digest(claims: Sequence[str]) -> str:
     return sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-DATASET_WORDS = {EVERY: EVERY, "every": EVERY, NONE: NONE, "none": NONE, "no": NONE}
+DATASET_WORDS = {EVERY: EVERY, "every": EVERY}
 """What may follow `on` in a claim apart from the name of a dataset, and its meaning."""
 
 
@@ -178,38 +178,11 @@ def _split_over(text: str) -> tuple[str, Over | None]:
     return (head.strip(), population) if population else (text, None)
 
 
-def _dominates(text: str, clause: re.Match[str], where: str) -> All:
-    """Expand `dominates`: better on each metric without a margin, at most the margin worse on each with one."""
-    first, second = clause["first"].strip(), clause["second"].strip()
-    listed, dataset = _split_dataset(clause["metrics"])
-    parts: list[Simple] = []
-    strict = False
-    for item in listed.split(","):
-        match = _WITHIN.fullmatch(item.strip())
-        if match is None:
-            fail(where, text, f"{item.strip()!r} is not a metric", _DOMINATING)
-        metric, better = match["metric"], better_of(match["metric"])
-        if better == "neither":
-            _without_direction(text, metric, "compare it in a claim of its own", where)
-        higher, margin = better == "higher", match["number"]
-        strict = strict or margin is None
-        sign = f" {'-' if higher else '+'} {margin}" if margin else ""
-        operator = (">" if higher else "<") + ("=" if margin else "")
-        body = f"{metric}({first}) {operator} {metric}({second}){sign}"
-        parts.append(_simple(body, body, dataset, None, where))
-    if not strict or len(parts) < 2:
-        fail(
-            where, text, "names two metrics or more, and one of them at least without a margin: there it is better",
-            _DOMINATING,
-        )  # fmt: skip
-    return All(text, tuple(parts))
-
-
 def _front(text: str, clause: re.Match[str], where: str) -> Front:
     """Read `a on front of accuracy, dollars`."""
     listed, dataset = _split_dataset(clause["metrics"])
     metrics = tuple(item.strip() for item in listed.split(","))
-    if dataset in (EVERY, NONE):
+    if dataset == EVERY:
         fail(where, text, "a front is of one dataset, or of the mean over them", "write a claim for each dataset")
     for metric in metrics:
         if not re.fullmatch(r"[A-Za-z_]\w*", metric):

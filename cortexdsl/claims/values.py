@@ -76,7 +76,7 @@ FORMS = (
     "input_tokens({a}) <= 0.7 * input_tokens({b})", "{m}({a}) - {m}({b}) > {m}(c) - {m}(d)",
     "accuracy({a}, round=0) < accuracy({a})", "brier({a}, agent=quick) < brier({b}, agent=quick)",
     "accuracy({a}) per input_tokens > accuracy({b}) per input_tokens", "{m}({a}) > {m}(every other)",
-    "{a} dominates {b} on accuracy, input_tokens", "{a} on front of {m}, total_tokens", "{m}({a}[rounds]) increasing",
+    "{a} on front of {m}, total_tokens", "{m}({a}[rounds]) increasing",
     "{m}({a}[rounds]) monotone increasing",
     "best keep of {a} is mean", "{m}({a}) > {m}({b}) on every dataset",
     "{m}({a}) > {m}({b}) over teams", "{m}({a}) > {m}({b}) over prompts",
@@ -130,7 +130,6 @@ def advice(text: str) -> str:
 
 
 EVERY = "every dataset"
-NONE = "no dataset"
 OTHERS = "every other"
 """Keyword instead of a cell: all other cells, one by one."""
 Operator: TypeAlias = Literal[">", "<", ">=", "<=", "=="]
@@ -197,7 +196,7 @@ class Comparison:
     margin : float or None
         Half the width of the region of equivalence; set if and only if the operator is `==`.
     dataset : str or None
-        A dataset's name, `EVERY`, `NONE` (the claim holds on no dataset), or None for the mean over datasets.
+        A dataset's name, `EVERY`, or None for the mean over datasets.
     over : str or None
         The population that the groups are sampled from: teams, seeds, datasets or prompts; None if only questions are.
     """

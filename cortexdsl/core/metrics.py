@@ -146,18 +146,6 @@ METRICS: Mapping[str, Metric] = _declared(
     Metric("cut", "cut", "count", "lower", "replies cut at their length limit", bound="calls"),
     Metric("repetitive", "repetitive", "count", "lower", "replies that repeat themselves: at least 300 bytes that"
            " compress to a sixth or less", bound="calls"),
-    Metric("strict_accuracy", "strict_score", "share", "higher", "accuracy if replies are read strictly (only the"
-           " requested format); the vote is counted again, without a call", binary=True,
-           kind="accuracy"),
-    Metric("lenient_accuracy", "lenient_score", "share", "higher", "accuracy if replies are read leniently; the vote"
-           " is counted again, without a call", binary=True,
-           kind="accuracy"),
-    Metric("strict_unparsed", "strict_unparsed", "count", "lower", "last answers of debaters that are unreadable in"
-           " a strict reading",
-           bound="calls"),
-    Metric("lenient_unparsed", "lenient_unparsed", "count", "lower", "last answers of debaters that are unreadable"
-           " in a lenient reading",
-           bound="calls"),
     Metric("brier_raw", "brier_raw", "ratio", "lower", "Brier score of the confidences that the method uses, before"
            " recalibration; brier_stated if it measures none",
            values=_UNIT, noun="Brier score of confidences before recalibration", kind="brier", levels=_AGENT),
@@ -314,7 +302,7 @@ def names_of(metrics: Iterable[Metric]) -> tuple[str, ...]:
 GRADED = (
     "score", "opening_score", "agent_score", "gain", "co2", "cvr", "wrong_to_right", "right_to_wrong",
     "wrong_to_wrong", "right_faced", "right_adopted", "wrong_faced", "wrong_adopted", "brier_stated", "brier_raw",
-    "brier_recalibrated", "strict_score", "lenient_score", "oracle", "opening_oracle", "oracle_gap", "lost_by_vote",
+    "brier_recalibrated", "oracle", "opening_oracle", "oracle_gap", "lost_by_vote",
     "lost_in_debate", "never_found", "kept_right", "won_in_debate", "won_by_vote", "brier_debate",
 )  # fmt: skip
 """Columns that questions without a right answer do not have."""

@@ -6,21 +6,18 @@ Reads the debates, the looks if questions are asked in batches, and the judgemen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.core import EMPTY, Method
 from cortexdsl.core.metrics import GRADED, OF_KINDS
 from cortexdsl.engine.interim import decide_after
-from cortexdsl.engine.methods import names_in
-from cortexdsl.engine.readings import reread_debate, with_own_answers
+from cortexdsl.engine.readings import with_own_answers
 from cortexdsl.jobs.arguments import JobVerb
 from cortexdsl.jobs.costs import debate_costs
 from cortexdsl.metrics.labels import label_columns, read_labels
 from cortexdsl.metrics.pairs import pair_columns
-from cortexdsl.metrics.registry import MEASURES, READINGS, asked_measures
+from cortexdsl.metrics.registry import asked_measures
 from cortexdsl.metrics.replies import count_other_language
 from cortexdsl.metrics.scores import (
     DecidedIn,
@@ -117,9 +114,6 @@ def cell_scores(
             row.update(columns)
     if task.kind == "code":
         grade_samples(plan, task, records, rows, grade)
-    for reading in READINGS:
-        for row, more in zip(rows, _read_otherwise(plan, dataset, slug, records, reading), strict=True):
-            row.update(more)
     if task.kind == OPEN:
         return [{column: None if _is_graded(column) else value for column, value in row.items()} for row in rows]
     return rows
@@ -146,32 +140,6 @@ def decided_by(method_of: Callable[[int], Method], seed: int) -> DecidedIn:
         return lambda round_: decide_after(method_of(replicate), record.debate, round_, seed=seed, replicate=replicate)
 
     return decided
-
-
-def _read_otherwise(
-    plan: Plan, dataset: str, slug: str, records: Sequence[Record], reading: Literal["strict", "lenient"]
-) -> list[Row]:
-    """Score debates under one reading of their replies, strict or lenient."""
-    task, method_of = replace(plan.task(dataset), reading=reading), fitted_methods(plan, plan.cell(slug).debate)
-    again = [
-        replace(
-            record,
-            debate=reread_debate(
-                record.debate,
-                method_of(record.header.replicate),
-                task.reader(task.item(record.debate.question_id).question, names_in(plan.cell(slug).debate)),
-                seed=plan.seed,
-                replicate=record.header.replicate,
-            ),
-        )
-        for record in records
-    ]
-    grade = grade_together(again, task.grade_all)
-    views = [view_debate(record.debate, grade) for record in again]
-    return [
-        {f"{reading}_score": MEASURES["score"](view), f"{reading}_unparsed": MEASURES["unparsed"](view)}
-        for view in views
-    ]
 
 
 def join(plan: AnyPlan) -> list[str]:

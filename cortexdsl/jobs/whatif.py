@@ -230,9 +230,8 @@ async def _judge(plan: Plan, whatifs: Sequence[Whatif], options: ClientOptions) 
 
 
 def _metrics(plan: Plan) -> list[str]:
-    """Return the metrics of the spec that counterfactuals have: one reading, and no columns of a group."""
-    named = [metric for metric in plan.metrics if not metric.startswith(("strict_", "lenient_"))]
-    return [name for name in named if not ((metric := find_metric(name)) and metric.group)] or ["accuracy"]
+    """Return the metrics of the spec that counterfactuals have: no columns of a group."""
+    return [name for name in plan.metrics if not ((metric := find_metric(name)) and metric.group)] or ["accuracy"]
 
 
 def _effects(plan: Plan, whatifs: Sequence[Whatif]) -> pd.DataFrame:

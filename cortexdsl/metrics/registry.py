@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Literal
 
 from cortexdsl.core.metric_types import Metric
 from cortexdsl.core.metrics import METRICS, grouped
@@ -19,11 +18,8 @@ from cortexdsl.metrics.view import Measure
 MODULES = (outcome, replies, influence, calibration, budgets, samples)
 _KNOWN: Mapping[str, Measure] = {column: measure for module in MODULES for column, measure in module.MEASURES.items()}
 
-READINGS: tuple[Literal["strict", "lenient"], ...] = ("strict", "lenient")
-"""Replies are scored under both readings: columns `strict_score`, `strict_unparsed`, and so on."""
-
 OF_JOB = (
-    "em", "f1", "judged", "other_language", "strict_score", "strict_unparsed", "lenient_score", "lenient_unparsed",
+    "em", "f1", "judged", "other_language",
     "pair_score", "labels", "label_agreement", "consistency", "position_bias", "first_chosen", "longer_chosen",
     "length_bias", "absolute_error", "relative_error", "loosely_right", "followed", "loosely_followed", "instructions",
 )  # fmt: skip

@@ -13,7 +13,6 @@ from cortexdsl.claims.meaning import why_not_early
 from cortexdsl.claims.values import (
     AFTER_ROUNDS,
     EVERY,
-    NONE,
     OTHERS,
     Claim,
     Comparison,
@@ -278,7 +277,7 @@ def _metrics_of_kinds(spec: Spec) -> Iterator[tuple[str, Route, tuple[str, ...]]
     for i, claim in enumerate(spec.hypotheses):
         for part in parts_of(claim):
             for metric in set(part.metrics) & set(limited):
-                labels = everywhere if part.dataset in (None, EVERY, NONE) else (part.dataset,)
+                labels = everywhere if part.dataset in (None, EVERY) else (part.dataset,)
                 yield metric, ("hypotheses", i), tuple(filter(None, labels))
 
 

@@ -109,7 +109,7 @@ def _well_formed(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-_ANSWERS = ("accuracy", "opening_accuracy", "score", "strict_accuracy", "lenient_accuracy")
+_ANSWERS = ("accuracy", "opening_accuracy", "score")
 
 
 def claim_link(experiment: str, text: str, arms: Sequence[CellNames] = ()) -> str:

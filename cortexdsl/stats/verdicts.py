@@ -20,7 +20,6 @@ from cortexdsl.claims.meaning import check_ranges
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import (
     EVERY,
-    NONE,
     All,
     Claim,
     Comparison,
@@ -200,7 +199,7 @@ def evaluate_claim(design: Design, setting: ClaimSetting) -> Finding:
         return _front(design, setting)
     if claim.over is not None:
         return _over_groups(design, setting)
-    if claim.dataset in (EVERY, NONE):
+    if claim.dataset == EVERY:
         return _dataset_by_dataset(design, setting)
     if claim.dataset is not None:
         return evaluate_design(design, replace(setting, datasets=(claim.dataset,)))
@@ -212,11 +211,9 @@ def evaluate_claim(design: Design, setting: ClaimSetting) -> Finding:
 
 
 def _dataset_by_dataset(design: Design, setting: ClaimSetting) -> Finding:
-    """Test that a claim holds on every dataset; or on none, so that its opposite holds on every one."""
+    """Test that a claim holds on every dataset."""
     each = [evaluate_design(design, replace(setting, datasets=(name,))) for name in setting.datasets]
     favoured = sum(finding.supports for finding in each)
-    if design.claim.dataset == NONE:
-        each = [replace(finding, supports=not finding.supports) for finding in each]
     at, chosen = deciding(each)
     note = phrases.weakest_dataset(setting.datasets[at], favoured, len(each))
     return replace(chosen, note=phrases.joined(chosen.note, note))

@@ -12,7 +12,7 @@ from cortexdsl.core.metrics import CALIBRATION, METRICS
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "Right and wrong answers": (
-        "accuracy", "opening_accuracy", "agent_accuracy", "gain", "improvement", "strict_accuracy", "lenient_accuracy",
+        "accuracy", "opening_accuracy", "agent_accuracy", "gain", "improvement",
         "em", "f1", "judged", "absolute_error", "relative_error", "loose_accuracy", "instruction_accuracy",
         "loose_instruction_accuracy",
         "oracle", "opening_oracle", "oracle_gap", "lost_by_vote", "lost_in_debate",
@@ -38,9 +38,8 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "longer_chosen", "length_bias",
     ),
     "Unreadable and unusual replies": (
-        "unparsed", "strict_unparsed", "lenient_unparsed", "unparsed_turns", "unanswered", "failures", "cut",
-        "repetitive", "refused", "empty", "tool_calls", "other_language", "tool_uses", "failed_tool_uses", "rankings",
-        "partial_rankings",
+        "unparsed", "unparsed_turns", "unanswered", "failures", "cut", "repetitive", "refused", "empty", "tool_calls",
+        "other_language", "tool_uses", "failed_tool_uses", "rankings", "partial_rankings",
     ),
 }  # fmt: skip
 """Metrics by topic, in the order of the page; of metrics that differ in a number alone, one stands for all."""

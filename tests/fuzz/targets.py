@@ -276,7 +276,6 @@ CLAIM_TOKENS = [
     b"]",
     b"*",
     b"%",
-    b"dominates ",
 ]
 
 

@@ -111,19 +111,10 @@ def test_a_conjunction_has_the_largest_p_of_its_parts() -> None:
     both = _row(frame, " and ".join(parts))
     assert both["p"] == each["p"].max()
     assert both["verdict"] == "supported"
-    assert _row(frame, "a dominates b on accuracy, input_tokens")["p"] == both["p"]
     wrong = _row(frame, "accuracy(a) < accuracy(b) and input_tokens(a) < input_tokens(b)")
     assert wrong["verdict"] == "contradicted"
     assert wrong["p"] == pytest.approx(2 * each["p"][0])
     assert wrong["note"].startswith("the part that decides is accuracy(a) < accuracy(b), and ")
-
-
-def test_dominance_within_a_margin_is_non_inferiority_there() -> None:
-    frame = _two(0.0)
-    own = evaluate_claims(frame, ["accuracy(a) >= accuracy(b) - 0.2", "input_tokens(a) < input_tokens(b)"], seed=1)
-    row = _row(frame, "a dominates b on accuracy +- 0.2, input_tokens")
-    assert row["p"] == own["p"].max()
-    assert row["verdict"] == "supported"
 
 
 def test_every_other_is_each_of_the_other_cells() -> None:
@@ -138,16 +129,6 @@ def test_every_other_is_each_of_the_other_cells() -> None:
     assert beaten["note"].startswith("against a")
     with pytest.raises(InputError, match="no other cell"):
         _row(frame[frame["cell"] == "a"], "accuracy(a) > accuracy(every other)")
-
-
-def test_on_no_dataset_is_the_opposite_on_every_one() -> None:
-    """a beats b on x and loses on y: `b better` holds on one dataset, so `on no dataset` is contradicted."""
-    lost = long_table(two_by_two(20, 5, 30, 20), dataset="y")
-    frame = pd.concat([long_table(two_by_two(20, 30, 5, 20), dataset="x"), lost])
-    assert _row(frame, "score(a) < score(b) on no dataset")["verdict"] == "contradicted"
-    both = pd.concat([lost, lost.assign(dataset="x")])
-    assert _row(both, "score(a) > score(b) on no dataset")["verdict"] == "supported"
-    assert _row(both, "score(a) > score(b) on every dataset")["verdict"] == "contradicted"
 
 
 def test_a_difference_of_differences_has_pseudo_questions_of_its_own_size() -> None:
@@ -332,13 +313,12 @@ def test_over_teams_is_the_same_comparison_in_every_team() -> None:
             "The accuracy per input token of a is more than 1.5 times that of b.",
         ),
         (
-            "a dominates b on accuracy +- 2%, calls",
+            "accuracy(a) >= accuracy(b) - 2% and calls(a) < calls(b)",
             "The accuracy of a is at most 2 points below that of b; and the calls per question of a are lower than"
             " those of b.",
         ),
         ("accuracy(a) > accuracy(every other)", "The accuracy of a is higher than that of every other cell."),
         ("score(a) > score(b) over teams", "The score of a is higher than that of b, over teams like these."),
-        ("accuracy(a) > accuracy(b) on no dataset", "The accuracy of a is higher than that of b, on no dataset."),
     ],
 )
 def test_claims_are_said_in_words(claim: str, words: str) -> None:

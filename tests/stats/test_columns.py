@@ -37,7 +37,7 @@ def said(capsys: pytest.CaptureFixture[str], table: str, *options: str) -> str:
 
 
 def test_fewer_tokens_are_better(table: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = said(capsys, table, "--most", "tokens=500", "--claim", "sparse dominates full on score, tokens")
+    text = said(capsys, table, "--most", "tokens=500", "--claim", "sparse on front of score, tokens")
     assert "SUPPORTED: " in text
     assert "tokens: lower is better, by its name" in text
 
@@ -51,7 +51,7 @@ def test_numbers_that_are_no_shares_are_not_percent_points(table: str, capsys: p
     assert f"[{minus}49.4, {minus}32.3]" in text
 
 
-@pytest.mark.parametrize("claim", ["sparse dominates full on score, zeal", "sparse on front of score, zeal"])
+@pytest.mark.parametrize("claim", ["sparse on front of score, zeal"])
 def test_the_direction_of_an_unknown_column_is_asked_for(
     claim: str, table: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,13 +60,11 @@ def test_the_direction_of_an_unknown_column_is_asked_for(
     assert "which direction of zeal is better is not known" in problem
     assert "--lower zeal or --higher zeal" in problem
     assert "SUPPORTED: " in said(capsys, table, "--lower", "zeal", "--most", "zeal=5", "--claim", claim)
-    dominates = "sparse dominates full on score, zeal"
-    assert "CONTRADICTED: " in said(capsys, table, "--higher", "zeal", "--most", "zeal=5", "--claim", dominates)
 
 
 def test_a_misspelt_metric_is_recognised() -> None:
     with pytest.raises(SpecError, match=r"acuracy is better is not known\n.*did you mean accuracy"):
-        parse_claim("a dominates b on acuracy, input_tokens")
+        parse_claim("a on front of acuracy, input_tokens")
 
 
 def test_a_column_has_one_direction_and_a_metric_its_own(table: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ def test_a_tournament_runs_from_its_ballots_to_its_report(fresh: Bench) -> None:
 
     # Scores of questions without a right answer are empty; costs are there.
     for row in fresh.rows("open", "scores.csv"):
-        assert row["score"] == row["never_found"] == row["strict_score"] == ""
+        assert row["score"] == row["never_found"] == ""
         assert row["calls"] == "1"
     page = (results / "report.html").read_text()
     assert "How far the ranking depends on the judge" in page

@@ -153,7 +153,6 @@ def _datasets(random: Generator, questions: int, replicates: int) -> Made:
         "mean of datasets": ("accuracy(a) > accuracy(b)", "both"),
         "mean of datasets, fixed value": (f"accuracy(a) > {mean:.6f}", "both"),
         "on every dataset": ("accuracy(a) > accuracy(b) on every dataset", "both"),
-        "on no dataset": ("accuracy(a) > accuracy(b) on no dataset", "both"),
     }
 
 

@@ -87,7 +87,6 @@ def several(random: Generator) -> Marks:
     frame["input_tokens"] = random.lognormal(6, 0.5, len(frame)) * np.where(frame["cell"] == "a", 0.5, 1)
     claims = {
         "accuracy(a) > accuracy(b) and input_tokens(a) < input_tokens(b)": "and",
-        "a dominates b on accuracy, input_tokens": "dominates",
         "accuracy(a) > accuracy(every other)": "every other",
     }
     found = evaluate_claims(frame, list(claims), seed=1, draws=DRAWS, correction="none")["verdict"]

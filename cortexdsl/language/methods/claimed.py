@@ -9,7 +9,6 @@ from cortexdsl.claims.meaning import FEWEST
 from cortexdsl.claims.parser import parse_point
 from cortexdsl.claims.values import (
     EVERY,
-    NONE,
     OTHERS,
     Comparison,
     Front,
@@ -60,7 +59,7 @@ def claim_problems(spec: Spec, points: Points, wordings: Mapping[str, int]) -> I
 
 
 def _unclaimable(spec: Spec, points: Points, claim: Simple, route: Route) -> Iterator[Problem]:
-    if claim.dataset is not None and claim.dataset not in (EVERY, NONE, *spec.datasets):
+    if claim.dataset is not None and claim.dataset not in (EVERY, *spec.datasets):
         what = f"{dotted(route)}: there is no dataset {claim.dataset}"
         yield spec.problem(route, what, nearest(claim.dataset, spec.datasets, say="datasets"))
     if isinstance(claim, Comparison):

@@ -17,7 +17,7 @@ import pandas as pd
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.claims.values import EVERY, NONE, All, Claim, Comparison, Front, Operator, Quantity
+from cortexdsl.claims.values import EVERY, All, Claim, Comparison, Front, Operator, Quantity
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.stats.inference.phrases import joined
 from cortexdsl.stats.inference.roots import crossing
@@ -120,7 +120,7 @@ def _known_power(row: Mapping[str, Any]) -> float:
 
 
 def _includes(claim: Claim, dataset: str) -> bool:
-    return claim.dataset in (None, EVERY, NONE, dataset)
+    return claim.dataset in (None, EVERY, dataset)
 
 
 def _alone(design: Design, run: _PlannedRun) -> tuple[dict[str, Any], Callable[[float], float], int]:
@@ -133,7 +133,7 @@ def _alone(design: Design, run: _PlannedRun) -> tuple[dict[str, Any], Callable[[
     sizes = [n for name, n in questions.items() if _includes(claim, name)]
     if not sizes:
         raise InputError(f"the claim {claim.text!r}: no dataset {claim.dataset!r}; there are {', '.join(questions)}")
-    effective = min(sizes) if claim.dataset in (EVERY, NONE) else round(len(sizes) ** 2 / sum(1 / n for n in sizes))
+    effective = min(sizes) if claim.dataset == EVERY else round(len(sizes) ** 2 / sum(1 / n for n in sizes))
     total, basis = sum(sizes), basis_of(design, replicates, expected)
     row: dict[str, Any] = dict.fromkeys(POWER_COLUMNS, float("nan"))
     row |= {"claim": claim.text, "questions": total, "replicates": replicates, "alpha": alpha, "answerable": None}
@@ -157,7 +157,7 @@ def _alone(design: Design, run: _PlannedRun) -> tuple[dict[str, Any], Callable[[
     reached = power(distance, effective)
     needed = np.ceil(_needed(lambda count: power(distance, count) - expected.power) * total / effective)
     row |= {"power": reached, "answerable": bool(reached >= expected.power), "needed": needed}
-    contrasts = len(design.weights[: 1 if claim.over else None]) * (len(sizes) if claim.dataset in (EVERY, NONE) else 1)
+    contrasts = len(design.weights[: 1 if claim.over else None]) * (len(sizes) if claim.dataset == EVERY else 1)
     return row, lambda factor: power(distance, max(1, round(factor * effective))), contrasts
 
 

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from cortexdsl.claims.designs import Design
-from cortexdsl.claims.values import EVERY, NONE
+from cortexdsl.claims.values import EVERY
 from cortexdsl.core import Floats
 from cortexdsl.errors import InputError
 from cortexdsl.stats.findings import Finding, all_of, conclusion_of, null_of, side_of, value_of
@@ -36,13 +36,10 @@ class Leaf:
         One contrast, unless the claim is that several are not all 0.
     datasets : tuple of str
         The contrast is of the mean over these.
-    denied : bool
-        Whether the claim is that the contrast does not hold here.
     """
 
     design: Design
     datasets: tuple[str, ...]
-    denied: bool = False
 
 
 def leaves_of(design: Design, table: ScoreTable) -> list[Leaf]:
@@ -53,8 +50,6 @@ def leaves_of(design: Design, table: ScoreTable) -> list[Leaf]:
     if design.parts:
         return [leaf for part in design.parts for leaf in leaves_of(part, table)]
     where = design.claim.dataset
-    if where == NONE:
-        return [Leaf(design, (name,), denied=True) for name in table.datasets]
     scopes = [(name,) for name in table.datasets] if where == EVERY else [(where,) if where else table.datasets]
     rows = [_row(design, i) for i in range(len(design.weights))]
     return [Leaf(row, scope) for scope in scopes for row in rows]
@@ -68,8 +63,7 @@ def finding_of(
 ) -> Finding:
     """Return the finding on one leaf so far; without `alpha` it has no interval."""
     finding = _finding(leaf.design, table, leaf.datasets, planned, alpha)
-    finding = replace(finding, null=null_of(leaf.design))
-    return replace(finding, supports=not finding.supports) if leaf.denied else finding
+    return replace(finding, null=null_of(leaf.design))
 
 
 def _row(design: Design, index: int) -> Design:
