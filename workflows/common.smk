@@ -67,7 +67,6 @@ from cortexdsl.plan.persistence.store import batches_by_cell, live_in, read_look
 from cortexdsl.plan.jobs.schedule import (
     connections_per_job,
     debates_wait,
-    is_batched,
     judge_waits,
     pool_waits,
 )
@@ -186,12 +185,8 @@ def threads_of(wildcards):
 
 def connections(wildcards):
     """Return how many of the run's connections a job may use."""
-    plan = plan_of(wildcards.experiment)
-    if "cell" in wildcards.keys() and "shard" in wildcards.keys():
-        if is_batched(plan, wildcards.cell):
-            return 0
     return connections_per_job(
-        plan, jobs_at_once(wildcards.experiment), is_warm=is_waiting(wildcards)
+        plan_of(wildcards.experiment), jobs_at_once(wildcards.experiment), is_warm=is_waiting(wildcards)
     )
 
 

@@ -23,9 +23,9 @@ from cortexdsl.display.wording import (
     has_many_datasets,
     in_a_line,
     name_of,
-    on_their_way,
     paused_line,
     plain_values,
+    round_lines,
 )
 from cortexdsl.errors import InputError
 from cortexdsl.import_path import python_command
@@ -272,7 +272,7 @@ def _lines(shown: RunProgress) -> list[str]:
     many = has_many_datasets(shown)
     rows = [in_a_line(row, name_of(row, many_datasets=many)) for row in shown.rows]
     total = [in_a_line(shown.all, f"all of {shown.experiment}")] if len(rows) > 1 else []
-    return [*rows, *total, *on_their_way(shown)]
+    return [*rows, *total, *round_lines(shown.round)]
 
 
 def _remarks(shown: RunProgress, end: EarlyEnd | None, *, is_open: bool, is_finished: bool) -> list[str]:
@@ -289,8 +289,6 @@ def _remarks(shown: RunProgress, end: EarlyEnd | None, *, is_open: bool, is_fini
         if end is not None and message == FROM_OUTSIDE:
             continue
         lines.append(f"{jobs} {'jobs' if jobs > 1 else 'job'} ended: {message}")
-    if shown.waves and not is_open:
-        lines.append("batches are in progress at the provider; the next run takes their replies at no further cost")
     if not is_open and not is_finished:
         what = "there is no report" if shown.all.state == "done" and end is None else "not finished"
         if end is not None:

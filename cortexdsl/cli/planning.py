@@ -31,7 +31,7 @@ from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, rehearsed_loads, renderer
-from cortexdsl.plan.forecast.durations import both_ways, least_times, limit_text
+from cortexdsl.plan.forecast.durations import least_times, limit_text
 from cortexdsl.plan.forecast.matches import matched_method
 from cortexdsl.plan.forecast.rounds import MORE, rounds_of
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
@@ -112,7 +112,6 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines += _engines(plan)
     lines += _least_time(plan)
     lines += _known_sizes(plan)
-    lines += both_ways(plan, total)
     lines += [_learning(training) for training in plan.trainings]
     asked = sum(len(task.questions) for task in plan.tasks.values())
     lines += [fit_in_words(fitted, asked) for fitted in plan.learned]
@@ -163,7 +162,7 @@ def _prices(plan: Plan) -> list[str]:
     priced = [(model, price) for model in chat_models(plan) if (price := known_price(model)) and not price.is_free]
     return [
         f"{model.name} ({model.model}): ${price.input * 1e6:,.6g} in and ${price.output * 1e6:,.6g} out per million"
-        f" tokens{', in batches' if model.is_batched else ''}, by"
+        f" tokens{', in batches' if model.is_billed else ''}, by"
         f" {'the spec' if model.price else 'the price list of litellm'}{_cache_prices(price)}"
         for model, price in priced
     ]

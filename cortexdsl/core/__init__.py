@@ -11,7 +11,7 @@ Edges run from speaker to listener: `u -> v` means *v hears u*, and every matrix
 Rounds count from 0 (the opening). Confidences lie in [0, 1].
 """
 
-from cortexdsl.core.agents import BATCH_PROVIDERS, FREE, Agent, BatchSettings, Engine, Model, Price, Rate, RateLimit
+from cortexdsl.core.agents import BATCH_PROVIDERS, FREE, Agent, Engine, Model, Price, Rate, RateLimit
 from cortexdsl.core.answers import (
     QUOTE,
     canonical_value,
@@ -38,7 +38,6 @@ from cortexdsl.core.costs import (
     CallCost,
     DebateCosts,
     Usage,
-    WaveTally,
     in_stage,
     of_step,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from cortexdsl.core.types import EMPTY, word
 
@@ -89,18 +89,6 @@ class Rate:
         return bool(self.requests or self.tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchSettings:
-    """How the calls of a model are collected into batches."""
-
-    tokens: int | None = word(None, ge=1, le=10**12)
-    """The most prompt tokens of a batch, estimated. It also limits the tokens of all batches that wait at the
-    provider. Default: no limit."""
-    wait: float = word(600.0, ge=0, le=86_400)
-    """How long a batch waits for debates that are busy with other models: a number of seconds, or a text such as 10
-    min. Then it is sent without them."""
-
-
 BATCH_PROVIDERS = ("openai", "anthropic")
 """Providers whose batches the command `cortexdsl batch` speaks."""
 
@@ -143,8 +131,6 @@ class Model:
         depend on a port.
     options : mapping
         Everything that is sent or changes the reply: temperature, top_p, max_tokens, skill and so on.
-    batch : BatchSettings
-        If `transport` is `batch`.
     refused : tuple of str
         What the provider refuses, by the spec or by an earlier call: `seed`, `max_tokens`, `system` (the role).
     is_billed : bool
@@ -169,9 +155,6 @@ class Model:
     """The expected tokens of reasoning per reply, for cost estimates."""
     context: int | None = word(None, ge=1, le=100_000_000)
     """The most tokens of prompt and reply together. The commands plan and check warn of prompts that do not fit."""
-    transport: Literal["direct", "batch"] | None = word(None)
-    """How calls are sent. direct: straight to an OpenAI-compatible server. batch: in batches, at half the price.
-    Default: by the package litellm."""
     active_parameters: float | None = word(None, gt=0, le=1e30)
     """For a mixture of experts: the parameters that one token uses. Default: all."""
     rate: Rate | None = word(None)
@@ -183,7 +166,6 @@ class Model:
     deterministic: bool = word(False)
     """true: the run starts only if the server gives the same reply to the same seed, both when idle and under
     load."""
-    batch: BatchSettings = BatchSettings()
     cache: bool = word(False)
     """Whether the provider caches the beginning that prompts share, for five minutes. Only Claude needs this key."""
     function_calls: bool | None = word(None)
@@ -199,11 +181,6 @@ class Model:
     def at_each_address(self) -> tuple[Model, ...]:
         """The model at each of its addresses alone."""
         return (self, *(replace(self, api_base=address) for address in self.copies))
-
-    @property
-    def is_batched(self) -> bool:
-        """Whether its calls are collected into batches."""
-        return self.transport == "batch"
 
     @property
     def is_tool(self) -> bool:

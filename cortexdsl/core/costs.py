@@ -99,31 +99,6 @@ class Usage:
 NO_USAGE = Usage()
 
 
-@dataclass(slots=True)
-class WaveTally:
-    """A batch of calls that a job waits for, or that it left on its way when it was stopped.
-
-    Attributes
-    ----------
-    model : str
-        The entry of the spec.
-    batch : str
-        Its id at the provider.
-    calls, done : int
-    since : float
-        When it was sent, in seconds since the epoch.
-    word : str
-        Its state, as the provider calls it; empty at first.
-    """
-
-    model: str
-    batch: str
-    calls: int
-    since: float
-    word: str = ""
-    done: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class CallCost:
     """The cost of one call, as its line of the call log has it.

@@ -26,10 +26,9 @@ from cortexdsl.display.wording import (
     in_a_line,
     money,
     name_of,
-    on_their_way,
     pace,
     paused_line,
-    round_of_files,
+    round_lines,
     short,
     trouble,
     with_earlier,
@@ -115,7 +114,7 @@ def _notes(shown: RunProgress, rows: Sequence[CellProgress]) -> list[Text]:
         notes.append(Text(f"and {hidden.total()} more cells: {more}", style="dim"))
     if paused := paused_line(shown):
         notes.append(Text(paused, style="yellow"))
-    notes += [Text(line) for line in on_their_way(shown)]
+    notes += [Text(line) for line in round_lines(shown.round)]
     if wrong := trouble(shown.all.spent):
         notes.append(Text(f"calls: {wrong}", style="red" if shown.all.spent.calls.get("failed") else "dim"))
     return notes
@@ -226,7 +225,7 @@ class Display:
             self._say_pause(shown)
             if shown.round and (key := (shown.experiment, "round", f"{shown.round.number}")) not in self._said:
                 self._said.add(key)
-                self.say(f"  {round_of_files(shown.round)}")
+                self.say(f"  {round_lines(shown.round)[0]}")
             if is_due and shown.all.state == "running":
                 self.say(in_a_line(shown.all, f"{shown.experiment}, {duration(self._clock() - self._began)}"))
         if is_due:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from cortexdsl.core import WaveTally
 from cortexdsl.display.expected import ExpectedRun, expected_of, last_batches
 from cortexdsl.display.rounds import RoundFiles, RoundProgress
 from cortexdsl.errors import InputError, RecordError
@@ -62,8 +61,8 @@ class RunProgress:
 
     `messages` counts the different messages of failed and stopped jobs. `earlier` is what earlier runs spent on the
     same rows, if the present run is known. `unread` lists the steps most of whose replies could not be read. `paused`
-    says since when the experiment is paused, and by whom; None if it is not. `waves` are the batches on their way, the
-    oldest first, at the time `now`. `round` is the round of files, until all debates are done.
+    says since when the experiment is paused, and by whom; None if it is not. `round` is the round of files,
+    until all debates are done.
     """
 
     experiment: str
@@ -76,8 +75,6 @@ class RunProgress:
     earlier: TallySum = TallySum()  # noqa: RUF009 - frozen
     unread: tuple[UnreadStep, ...] = ()
     paused: Pause | None = None
-    waves: tuple[WaveTally, ...] = ()
-    now: float = 0.0
     round: RoundProgress | None = None
 
 
@@ -157,8 +154,6 @@ def progress(
         unread=mostly_unread_steps(
             (job.cell, tally.unread) for jobs in jobs_of_cell.values() for job, tally in jobs if tally is not None
         ),
-        waves=tuple(sorted((wave for one in (*planned, *others) for wave in one.waves), key=lambda wave: wave.since)),
-        now=now,
     )
 
 

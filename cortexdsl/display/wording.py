@@ -12,7 +12,6 @@ from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.records.tallies import TallySum
 
 MOST_KINDS = 3  # of failures or retries, named in one line
-MOST_WAVES = 3  # batches on their way, with a line of their own
 
 
 def short(number: float) -> str:
@@ -81,25 +80,12 @@ def paused_line(shown: RunProgress) -> str:
     return f"{since}; continue: cortexdsl resume {shown.experiment}"
 
 
-def round_of_files(now: RoundProgress) -> str:
-    """Return a line for a round of files."""
-    return f"round {now.number} of at most {now.rounds}: {now.replies:,} of {counted(now.requests, 'request')} answered"
-
-
-def on_their_way(shown: RunProgress) -> list[str]:
-    """Return a line for the round of files, and for each batch: whose, how far, since when; the first ones only."""
-    lines = [
-        f"batch of {wave.model}: {wave.done:,} of {counted(wave.calls, 'call')}, "
-        f"{wave.word.replace('_', ' ') or 'sent'}, "
-        f"{duration(shown.now - wave.since)} ({wave.batch})"
-        for wave in shown.waves
-    ]
-    rest = shown.waves[MOST_WAVES:]
-    lines = [*([round_of_files(shown.round)] if shown.round else []), *lines[:MOST_WAVES]]
-    if rest:
-        calls = counted(sum(wave.calls for wave in rest), "call")
-        lines.append(f"and {counted(len(rest), 'more batch', 'more batches')} with {calls}")
-    return lines
+def round_lines(now: RoundProgress | None) -> list[str]:
+    """Return a line for the round of files; none without one."""
+    if now is None:
+        return []
+    answered = f"{now.replies:,} of {counted(now.requests, 'request')} answered"
+    return [f"round {now.number} of at most {now.rounds}: {answered}"]
 
 
 def with_earlier(shown: RunProgress) -> str:
@@ -163,7 +149,6 @@ def plain_values(shown: RunProgress) -> dict[str, Any]:
         "messages": dict(shown.messages),
         "paused": None if shown.paused is None else asdict(shown.paused),
         **({"round": asdict(shown.round)} if shown.round else {}),
-        **({"waves": [asdict(wave) for wave in shown.waves]} if shown.waves else {}),
     }
 
 

@@ -20,7 +20,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cortexdsl.core import NO_USAGE, Cell, Debate, DebateCosts, Question, Reply
+from cortexdsl.core import Cell, Debate, DebateCosts, Question, Reply
 from cortexdsl.errors import CortexError, ModelError
 from cortexdsl.files import sync_folder, write_file
 from cortexdsl.jobs.arguments import ClientOptions, add_shared, add_spec, check_digest, plan_of_job
@@ -119,8 +119,7 @@ async def advance(plan: Plan, number: int, options: ClientOptions, *, is_last: b
                 raise step.failure
             budget = shared.budget(options.limits, Path(layout.spent))
             if sender.missing:
-                budget.reserve_wave(sender.booked)
-                budget.settle(sender.booked, NO_USAGE)
+                budget.check_round(sender.booked)
         if is_last:
             return _end(plan, number - 1)
         for name, paths in parts.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,6 @@ from cortexdsl.core import (
     Floats,
     Message,
     Method,
-    Model,
     OtherQuestion,
     Ports,
     Question,
@@ -168,8 +167,7 @@ async def debate_shard(
     CallCounts
         Calls that were sent, taken from logs, and failed.
     """
-    models = work.method.models
-    gate = ElasticGate(lambda: debates_at_once(models, len(work.questions), client.budget.limits.connections))
+    gate = ElasticGate(lambda: debates_at_once(client.budget.limits.connections))
     client.each_second.append(gate.refresh)
     client.tally.debates(0, len(work.questions))
     debate_of = debater(work, client, embedder, templates)
@@ -259,10 +257,8 @@ def costs_in(work: ShardWork, client: Client, debate: Debate) -> DebateCosts:
     return DebateCosts({key: cost_of(record) for key, record in records.items() if record is not None}, work.sizes)
 
 
-def debates_at_once(models: Iterable[Model], debates: int, connections: int) -> int:
-    """Return how many of the debates of a job run at once: all, if they wait for batches together."""
-    if any(model.is_batched for model in models):
-        return max(1, debates)
+def debates_at_once(connections: int) -> int:
+    """Return how many of the debates of a job run at once."""
     return max(1, connections * AT_ONCE_PER_CONNECTION)
 
 

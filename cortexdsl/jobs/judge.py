@@ -126,7 +126,7 @@ async def ask_judge(
     """
     if judge.engine is not None:
         options = replace(options, offline=True, errors_again=False)
-    gate = asyncio.Semaphore(max(1, len(calls) if judge.is_batched else options.limits.connections))
+    gate = asyncio.Semaphore(max(1, options.limits.connections))
     async with options.open(plan, file, job) as client:
 
         async def ask(call: Call) -> Reply:

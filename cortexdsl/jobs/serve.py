@@ -329,10 +329,11 @@ def unseeded_line(entry: str, model: str, seed: str) -> str:
 
 
 def _straight(model: Model) -> Model:
-    if not transport_type("direct/").serves(model.model):
+    name = model.model.partition("/")[2]
+    if not transport_type("direct/").serves(model.model) or name.startswith("anthropic/"):
         return model
-    options = {name: value for name, value in model.options.items() if name not in LITELLMS_OWN}
-    return replace(model, transport="direct", options=options)
+    options = {key: value for key, value in model.options.items() if key not in LITELLMS_OWN}
+    return replace(model, model=f"direct/{name}", options=options)
 
 
 def stop_servers(running: list[Running]) -> None:

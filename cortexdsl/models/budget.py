@@ -129,36 +129,31 @@ class Budget:
             raise BudgetError(reached)
         return cost
 
-    def reserve_wave(self, wave: Usage, seconds: float = 0.0) -> None:
-        """Book all calls of a wave that is about to be sent, or none.
+    def check_round(self, cost: Usage) -> None:
+        """Check that all calls of a round may be asked.
 
         Parameters
         ----------
-        wave : Usage
-            The most that its calls will cost, if that is known.
-        seconds : float
-            That the job has run since it last booked.
+        cost : Usage
+            The most that they will cost, if that is known.
 
         Raises
         ------
         BudgetError
-            If the wave would pass a limit, or one is reached.
+            If they would pass a limit, or one is reached.
         """
-        with self._ledger.entry() as add:
-            ran = Usage(seconds=seconds)
-            total = self._ledger.sum + ran
-            reached = self._reached(total) or self._passed(total, wave)
-            add(ran if reached else wave + ran)
-        if reached:
+        with self._ledger.entry():
+            total = self._ledger.sum
+        if reached := self._reached(total) or self._passed(total, cost):
             raise BudgetError(reached)
 
-    def _passed(self, total: Usage, wave: Usage) -> str:
-        limits, more_by_name = self.limits, limited_amounts(wave)
+    def _passed(self, total: Usage, cost: Usage) -> str:
+        limits, more_by_name = self.limits, limited_amounts(cost)
         for name, spent in limited_amounts(total).items():
             limit, more = getattr(limits, name), more_by_name[name]
             if limit is not None and name != "seconds" and spent + more > limit:
                 return (
-                    f"a batch of {counted(wave.attempts, 'call')} may cost "
+                    f"a round of {counted(cost.attempts, 'call')} may cost "
                     f"{_amount(name, more)} {name}, and of {LIMIT_IN_WORDS}"
                     f"{limit:,} {_amount(name, spent)} are spent: it was not sent, and nothing finished is lost; raise "
                     f"`limits: {name}` in the spec (or lower `max_tokens`, which replies are booked with) and run again"

@@ -19,7 +19,6 @@ from typing import Any
 from cortexdsl.core import Call, Limits, Model, Reply, Usage
 from cortexdsl.errors import ModelError, RecordError
 from cortexdsl.files import UNKEPT
-from cortexdsl.models.batches.sender import BatchSender
 from cortexdsl.models.budget import Budget, FailureLimit
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.call_log.folder import CallLogs
@@ -85,9 +84,8 @@ class Client:
         self._shared, self._folder, self._is_alone, self._clock = shared, folder, is_alone, shared.runtime.clock
         self._syncs = LogSyncs(logs, self._clock)
         self._sender = Sender(shared.endpoints, budget, tally, shared.runtime, self._syncs.check)
-        self._batches: BatchSender | None = None
         self.rounds: RoundSender | None = None
-        self._outside_waves = self._unkept = 0
+        self._unkept = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._failure_limit = FailureLimit(counts, budget, tally.job.spec) if logs.own is not None else None
         self.each_second: list[Callable[[], None]] = []
@@ -235,8 +233,6 @@ class Client:
         except RecordError:
             self._unkept += 1
             raise
-        if self._batches is not None:
-            self._batches.logged(key)
         if earlier_failure is not None:
             self.tally.asked_again(kind_of(earlier_failure))
         self.counts.asked += 1
@@ -248,28 +244,12 @@ class Client:
         return reply
 
     def _way(self, key: str, call: Call, request: Request[Raw]) -> Awaitable[AttemptResult[Raw]]:
-        """Return the way of a call: in a file, in a batch, or alone."""
-        if call.model.engine is not None:
-            if self.rounds is None:
-                raise outside_rounds(call.model)
-            return self.rounds.send(key, call, self.budget, request.prompt_tokens, request.cost)
-        return self._in_waves(key, call, request) if call.model.is_batched else self._at_once(request)
-
-    async def _at_once(self, request: Request[Any]) -> AttemptResult[Any]:
-        self._outside_waves += 1
-        try:
-            return await self._sender.send(request)
-        finally:
-            self._outside_waves -= 1
-
-    def _in_waves(self, key: str, call: Call, request: Request[Raw]) -> Awaitable[AttemptResult[Raw]]:
-        if self._batches is None:
-            assert self.own_log is not None
-            self._batches = BatchSender(
-                self.own_log, self.budget, self.tally, self._shared.runtime, self.secrets,
-                is_busy=lambda: self._outside_waves > 0, seconds=self._sender.seconds, http=self._shared.batch_http,
-            )  # fmt: skip
-        return self._batches.send(key, call, request.prompt_tokens, request.cost)
+        """Return the way of a call: in a file, or alone."""
+        if call.model.engine is None:
+            return self._sender.send(request)
+        if self.rounds is None:
+            raise outside_rounds(call.model)
+        return self.rounds.send(key, call, self.budget, request.prompt_tokens, request.cost)
 
     async def send(self, request: Request[Any]) -> AttemptResult[Any]:
         """Send a request that is not a call (texts to embed) through the same gate, budget and retries.
@@ -279,7 +259,7 @@ class Client:
         ModelError, BudgetError
         """
         try:
-            return await self._at_once(request)
+            return await self._sender.send(request)
         except RetriesExhausted as exhausted:
             self.tally.failed(exhausted.failure.kind)
             raise error_of(request.model, exhausted, self.secrets) from None
@@ -336,8 +316,6 @@ class Client:
         finally:
             if self._ticks is not None:
                 self._ticks.cancel()
-            if self._batches is not None:
-                await self._batches.close()
             fault = await self._syncs.close()
             self._shared.release(self._folder)
             if self.own_log is not None:
@@ -365,7 +343,6 @@ def open_client(
     transports: Mapping[str, Transport] | None = None,
     runtime: Runtime = Runtime(),  # noqa: B008 (frozen)
     shared: SharedState | None = None,
-    batch_http: Any = None,
     addresses: Path | None = None,
 ) -> Client:
     """Open the client of one job.
@@ -386,7 +363,7 @@ def open_client(
         Only replay: nothing is sent and nothing written.
     errors_again : bool
         Send a call again if the log holds a failure that is data (content filter, context window, malformed reply).
-    transports, runtime, batch_http
+    transports, runtime
         Of the state that this client creates for itself, if `shared` is None.
     shared : SharedState or None
     addresses : Path or None
@@ -403,7 +380,7 @@ def open_client(
         if own_log is None:
             raise ValueError("an offline client needs the folder of the logs")
         folder = own_log.parent
-    state = shared or SharedState(transports, runtime, batch_http)
+    state = shared or SharedState(transports, runtime)
     state.secrets.add_served(read_addresses(addresses) if addresses else {})
     spent = None if offline else ledgers
     with ExitStack() as undo:

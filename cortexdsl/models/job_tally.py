@@ -11,12 +11,12 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from cortexdsl.checksums import with_checksum
-from cortexdsl.core import NO_USAGE, Usage, WaveTally
+from cortexdsl.core import NO_USAGE, Usage
 from cortexdsl.errors import BudgetError
 from cortexdsl.files import write_file
 from cortexdsl.models.endpoints.credentials import Secrets
@@ -96,7 +96,6 @@ class TallyWriter:
         self._earlier = _read(self._path)
         self.debates_done = self.debates_total = 0
         self.in_flight = 0
-        self.waves: list[WaveTally] = []
         # Only the tally has the cached tokens of earlier runs: the index of a call log does not store them.
         cached, saved = _number(self._earlier, "tokens", "cached"), _number(self._earlier, "saved")
         self.usage = replace(before, cached_tokens=int(cached), saved=saved)
@@ -196,7 +195,6 @@ class TallyWriter:
             "updated": self._now(),
             "message": self.message,
             "unread": self.unread,
-            **({"waves": [asdict(wave) for wave in self.waves]} if self.waves else {}),
         }
 
 

@@ -25,7 +25,7 @@ from cortexdsl.models.transports.interface import Transport
 from cortexdsl.models.transports.registry import transport_type, way_of
 
 if TYPE_CHECKING:
-    import httpx
+    pass
 
 
 class OpenFolder:
@@ -56,18 +56,14 @@ class SharedState:
         Opened transports by prefix, used instead of what the registry declares.
     runtime : Runtime
         Time, sleep, chance and environment.
-    batch_http : httpx.AsyncBaseTransport or None
-        In place of the network, for batches.
     """
 
     def __init__(
         self,
         transports: Mapping[str, Transport] | None = None,
         runtime: Runtime = Runtime(),  # noqa: B008 (frozen)
-        batch_http: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._transports = dict(transports or {})
-        self.batch_http = batch_http
         self.runtime = runtime
         self.secrets = Secrets(runtime.environment)
         self.endpoints = Endpoints(self.secrets, runtime.clock, runtime.sleep)

@@ -326,7 +326,6 @@ def _shards(
         connections=spec.limits.connections,
         calls_per_question=max(len(cell.debate.role_agents) * 3 for cell in cells),
         kept=lambda auto: read_previous_shards(Path(layout.cut)).size(auto),
-        whole=max(sizes.values()) if any(model.is_batched for model in models) else None,
     )
     return {label: cut(questions, replicates, size) for label, questions in sizes.items()}
 

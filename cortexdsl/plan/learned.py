@@ -237,6 +237,5 @@ def _shards(spec: Spec, arm: ResolvedCell, label: str, task: Task, layout: Layou
         connections=spec.limits.connections,
         calls_per_question=len(arm.debate.role_agents) * 3,
         kept=lambda auto: read_previous_shards(Path(layout.cut)).size_of(label, auto),
-        whole=len(task.items) if any(model.is_batched for model in arm.debate.models) else None,
     )
     return cut(len(task.items), 1, size)

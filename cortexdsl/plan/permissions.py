@@ -121,7 +121,7 @@ def _models(spec: Spec) -> Iterator[Permission]:
         for each in model.at_each_address:
             address = each.api_base if written.api_base is not None else None  # not one that the environment gives
             yield from _calls(model, written.api_key_env, address, where)
-        if model.transport != "direct":
+        if not model.model.startswith("direct/"):
             for option, value in model.options.items():
                 if _OPTIONS.search(option) or _VALUES.search(str(value)):
                     yield Permission(f"give litellm the option {_on_one_line(f'{option}: {value}')}", where)

@@ -45,19 +45,15 @@ def shard_size(
     connections: int,
     calls_per_question: int,
     kept: Callable[[int], int] = lambda auto: auto,
-    whole: int | None = None,
 ) -> int:
     """Return the number of questions of a job.
 
     `auto` makes a job so long that its fixed start is at most 5 % of it: with F seconds to start, C connections
     and q seconds of calls a question, 20 F C / q questions; at least 20. `kept` maps this number to the size that the
-    experiment had before, if it had one. `whole` is the size of the largest dataset if a model is asked in batches:
-    all its questions are then one job, because a batch has the calls of one job.
+    experiment had before, if it had one.
     """
     if isinstance(size, int):
         return size
-    if whole is not None:
-        return kept(whole)
     seconds = max(1, calls_per_question) * SECONDS_PER_CALL
     remote = max(20, math.ceil(START_SECONDS / ORCHESTRATION_SHARE * connections / seconds))
     return kept(LOCAL_SHARD if is_local else remote)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.checksums import LineState, line_state
-from cortexdsl.core import NO_USAGE, Usage, WaveTally
+from cortexdsl.core import NO_USAGE, Usage
 from cortexdsl.records.unread import UnreadCounts, unread_from_json, unread_to_json
 from cortexdsl.typed_json import Codec
 
@@ -61,7 +61,6 @@ class JobTally(TallySum):
         Of the finished debates of its latest run.
     digest : str
         Of what its output depends on; empty in tallies of earlier versions.
-    waves : tuple of WaveTally
     """
 
     job: str
@@ -75,7 +74,6 @@ class JobTally(TallySum):
     message: str = ""
     unread: UnreadCounts = field(default_factory=dict)
     digest: str = ""
-    waves: tuple[WaveTally, ...] = ()
 
 
 def read_tally(path: Path) -> JobTally | None:

@@ -73,7 +73,7 @@ async def _collect(plan: Plan, training: Training, phase: Phase, label: str, opt
             plan.templates,
             Path(layout.trajectories(training.name, phase.label, label)),
             seed=plan.seed,
-            at_once=debates_at_once(phase.method.models, len(training.questions(shard)), options.limits.connections),
+            at_once=debates_at_once(options.limits.connections),
         )
     record_files(layout, [layout.trajectories(training.name, phase.label, label), log])
     return counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
-from file_values import CALL_LOG, COLUMNS, FILES, PACKED, RECORDS, SCORES, TRANSCRIPT, VERSIONS, WAVES
+from file_values import CALL_LOG, COLUMNS, FILES, PACKED, RECORDS, SCORES, TRANSCRIPT, VERSIONS
 from markdown_tables import table
 
 from cortexdsl.core import debates as core
@@ -146,13 +146,6 @@ def _of_files() -> Iterator[str]:
         CALL_LOG | CHECKSUM,
         "`calls/<dataset>/<replicate>-<shard>/<cell>.jsonl` ([the call log](../calls.md#the-call-log)). Vectors of "
         "embedding models are in `embeddings/<cell>.jsonl` of the same folder, as 32-bit floats in base64.",
-    )
-    yield _section(
-        "A line of a log of waves",
-        WAVES,
-        "`<cell>.waves` beside the call log, for [batches](../spending.md#batches). Each line has `schema_version`, "
-        "`key` (of the wave), `event`, `at` and a checksum. All but `failed` are on disk before the next request.",
-        "event",
     )
     yield _section(
         "An entry of ledger.jsonl", {**meanings(LedgerEntry, FILES), "before": "the seal of the previous entry"}

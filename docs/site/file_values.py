@@ -187,18 +187,6 @@ CALL_LOG: Mapping[str, str] = {
 }
 """Fields of a line of a call log; the checksum is that of any line."""
 
-WAVES: Mapping[str, str] = {
-    "prepared": "before the first request about the wave. `place` is the address. `calls` has for each call its key, "
-    "the reserved tokens and dollars, and whether it has a seed",
-    "reserved": "after the cost of the wave is reserved",
-    "uploaded": "when the provider has returned the id of the file (`file`)",
-    "created": "when the provider has returned the id of the batch (`batch`), before anything waits for it",
-    "dropped": "when no reply will come from the wave (`reason`)",
-    "returned": "after a wave was dropped, just before its reservation is released",
-    "failed": "when calls of the wave failed (`calls`): they are not looked for in this wave again",
-}
-"""Events of a log of waves."""
-
 FILES: Mapping[str, Mapping[str, str]] = {
     "LedgerEntry": {
         "kind": "`declared`: claims were declared or changed. `verdicts`: claims were tested. `manifest`: a job added "

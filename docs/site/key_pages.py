@@ -42,7 +42,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "models": KeyPage(
         "Keys of models and servers",
         "An entry of `models`, its price and its rate, and an entry of `servers` or `engines`.",
-        ("ModelText", "PriceText", "BatchSettingsText", "ServerText", "EngineText"),
+        ("ModelText", "PriceText", "ServerText", "EngineText"),
     ),
     "datasets": KeyPage(
         "Keys of datasets, knowledge and tools",

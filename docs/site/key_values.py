@@ -238,7 +238,6 @@ MORE: Mapping[tuple[str, str], str] = {
 PAGES: Mapping[str, str] = {
     "AgentText": "language.md#models-and-agents",
     "AnalysisText": "language.md#families",
-    "BatchSettingsText": "spending.md#batches",
     "ChooseText": "language/protocol.md#who-speaks-who-stays",
     "DatasetText": "datasets.md",
     "DeferText": "language/confidence.md#hand-questions-on",

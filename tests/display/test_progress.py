@@ -15,7 +15,7 @@ from rich.console import Console
 from cortexdsl.display.console import Display
 from cortexdsl.display.expected import ExpectedRun, last_batches
 from cortexdsl.display.progress import RunProgress, WatchedRun, progress, trainings
-from cortexdsl.display.wording import on_their_way, plain_values
+from cortexdsl.display.wording import plain_values, round_lines
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.run_record import begin_run
 from cortexdsl.records.tallies import Tallies, read_tally, total_of
@@ -234,28 +234,9 @@ def test_the_round_of_files_that_was_written_last_is_shown_with_what_its_engine_
     new = Path(layout.rounds, "1", ".tiny-2.replies.jsonl.new")
     new.write_text(f"{replies}{replies[:9]}", encoding="utf-8")
     first = watched.look(is_last=True)
-    assert on_their_way(first) == ["round 1 of at most 7: 2 of 8 requests answered"]
+    assert round_lines(first.round) == ["round 1 of at most 7: 2 of 8 requests answered"]
     new.write_text(replies * 2, encoding="utf-8")
     assert plain_values(watched.look(is_last=True))["round"] == {"number": 1, "rounds": 7, "requests": 8, "replies": 3}
     console = Console(file=StringIO(), width=200)
     Display([watched], console).step("1 of 2 steps done")
     assert "  round 1 of at most 7: 3 of 8 requests answered\n" in console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def test_batches_on_their_way_are_shown_the_oldest_first(tmp_path: Path) -> None:
-    """Two of a running job and two that a stopped job left; the fourth is counted."""
-
-    def wave(batch: str, since: float) -> dict[str, object]:
-        return {"model": "gpt", "batch": batch, "calls": 1200, "since": since, "word": "in_progress", "done": 300}
-
-    shown = at(
-        tmp_path,
-        said(waves=[wave("batch_2", 900.0), wave("batch_1", 800.0)]),
-        said(shard="r1-s02", state="stopped", waves=[wave("batch_4", 1000.0), wave("batch_3", 950.0)]),
-    )
-    lines = on_their_way(shown)
-    assert lines[0].startswith("batch of gpt: 300 of 1,200 calls, in progress, ")
-    assert [line.rpartition("(")[2] for line in lines[:3]] == ["batch_1)", "batch_2)", "batch_3)"]
-    assert lines[3:] == ["and 1 more batch with 1,200 calls"]
-    assert plain_values(shown)["waves"][0]["batch"] == "batch_1"
-    assert "waves" not in plain_values(at(tmp_path / "other", said()))

@@ -21,7 +21,7 @@ seed: 4
 dataset: {name: arithmetic, size: 2}
 limits: {calls: 500}
 models:
-  hosted: {model: openai/m, api_base: env:BASE, transport: direct}
+  hosted: {model: direct/m, api_base: env:BASE}
   own: {model: builtin/solver}
 agents: [{name: ann, model: hosted}, {name: bob, model: own}]
 tools: {sums: {tool: calculator}}

@@ -29,7 +29,7 @@ seed: 4
 dataset: {name: arithmetic, size: 3}
 limits: {calls: 500}
 models:
-  hosted: {model: openai/m, api_base: env:BASE, transport: direct}
+  hosted: {model: direct/m, api_base: env:BASE}
   own: {model: builtin/solver}
 agents: [{name: ann, model: hosted}, {name: bob, model: own}]
 knowledge: {facts: {corpus: facts.jsonl, top: 1}}
@@ -244,9 +244,7 @@ STEP = "tools: {ann: [sums, look, shout, python], else: sums}, uses: 5"
          "    write about: in the entry tools.shout"),
         ("prompt: common/answer.j2, tools", "prompt: {say: common/answer.j2}, tools",
          "no model is asked in this step, so that nobody can use a tool\n    remove tools"),
-        ("transport: direct", "transport: batch", "ann is asked in batches, and each use of a tool would be a batch of "
-         "its own\n    remove transport: batch from the entry of hosted"),
-        ("transport: direct", "options: {tools: []}",
+        ("api_base: env:BASE", "api_base: env:BASE, options: {tools: []}",
          "the options of hosted have tools, and the step offers tools, too"),
         ("{model: builtin/solver}", "{model: builtin/solver, function_calls: true}",
          "builtin/solver runs in the process, without function calls\n    remove function_calls"),
@@ -265,7 +263,7 @@ def test_what_is_refused(here: Path, old: str, new: str, problem: str) -> None:
 def test_a_provider_without_function_calls_is_named_before_anything_is_sent(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entry = "{model: openai/m, api_base: env:BASE, transport: direct}"
+    entry = "{model: direct/m, api_base: env:BASE}"
     (here / "specs/x.yaml").write_text(SPEC.replace(entry, "{model: perplexity/sonar}"))
     assert main(["check", "x"]) == 2
     said = capsys.readouterr()

@@ -14,6 +14,8 @@ from typing import Any
 from cortexdsl.expressions.spellings import from_record
 from cortexdsl.language.grammar.guesses import GUESSES
 
+_BATCHES = "engine: NAME, and engines: {NAME: {command: cortexdsl batch PROVIDER {requests} {replies}}}"
+
 
 def _budget(match: Any) -> str:
     """Return `budget:` and `grow:` for the value of `match:`."""
@@ -97,6 +99,8 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "top_p": "options: {top_p: {}}",
         "system_role": "drop: [system] if the model takes no system message",
         "stream": "timeout: 20 min for long replies, which are then streamed",
+        "transport": lambda way: {"direct": "model: direct/NAME", "batch": _BATCHES}.get(str(way), "nothing"),
+        "batch": f"{_BATCHES}; with --tokens N in it if the provider limits its queue",
     },
     "PriceText": dict.fromkeys(("cache_write", "cache_write_1h"), "cached: alone; writing follows from input"),
     "ServerText": {
@@ -104,7 +108,6 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "ready": "nothing: /models says whether the server is ready",
         "url": "command: with {port}, or export {} in the environment variable of env",
     },
-    "BatchSettingsText": {"requests": "nothing: a batch has as many calls as the provider takes"},
     "OptimiserText": {"alpha": "nothing: the adapter is scaled by 1", "seed": "nothing: the seed is the spec's"},
     "ExpectedText": {
         "reply_tokens": "nothing: estimates take 200 tokens a reply, or max_tokens if that is less",
@@ -163,7 +166,6 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "deterministic": {"required": "true"},
     "loss": dict.fromkeys(("dpo_norm", "ipo", "hinge", "nca", "bco", "sppo", "apo_zero", "apo_down"), "dpo"),
     "tool": {"python": "package.module:function"},
-    "transport": {"litellm": ""},
     "cache": {"1h": "true"},
     "chooses": {"agents": ""},
     "each": {"speaker": ""},

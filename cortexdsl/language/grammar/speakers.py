@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
-from cortexdsl.core import BatchSettings, Model
+from cortexdsl.core import Model
 from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.addresses import KeyName, address
 from cortexdsl.language.grammar.core_words import core_value, with_words_of
@@ -26,9 +26,9 @@ from cortexdsl.language.grammar.entries import (
     Whole,
     invalid,
 )
-from cortexdsl.language.grammar.spending import BatchEntry, PriceEntry, RateEntry
+from cortexdsl.language.grammar.spending import PriceEntry, RateEntry
 from cortexdsl.language.nodes import shown
-from cortexdsl.models.transports.registry import BATCH_PREFIXES, transport_type
+from cortexdsl.models.transports.registry import transport_type
 
 BUILTIN = "builtin/solver"
 SOLVER_PARAMETERS = ("skill", "overconfidence", "stubbornness", "malformed")
@@ -47,7 +47,7 @@ LITELLMS_OWN = (
 """Options for litellm itself, which are not sent to a server."""
 
 
-_OF_SERVERS = ("api_base", "api_key_env", "transport", "batch", "rate", "timeout", "deterministic", "cache",
+_OF_SERVERS = ("api_base", "api_key_env", "rate", "timeout", "deterministic", "cache",
                "function_calls")  # fmt: skip
 
 
@@ -142,8 +142,6 @@ class ModelText(StrictEntry):
     """The sampling temperature. Default: the server's."""
     max_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = None
     """The largest number of tokens of a reply."""
-    batch: BatchEntry | None = None
-    """Settings for `transport: batch`."""
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(default_factory=dict)
     """Any other option of the provider, sent as it is."""
     drop: tuple[Text, ...] = ()
@@ -192,10 +190,10 @@ class ModelText(StrictEntry):
             raise invalid("the Messages API of Anthropic has no default for max_tokens", "write max_tokens: 2000")
         if model.engine is not None:
             _check_engine(model, self.model_fields_set)
-        if model.transport is not None:
-            _check_transport(model)
-        if self.batch is not None and model.transport != "batch":
-            raise invalid("batch has settings of transport: batch", "write transport: batch, or remove batch")
+        elif name.startswith("direct/"):
+            if model.api_base is None:
+                raise invalid("a model direct/NAME needs the address of its server", "write api_base: env:NAME")
+            _check_options(model)
         allowed = (*SAMPLING, *_REFUSABLE, *self.options)
         for option in self.drop:
             if option not in allowed:
@@ -227,7 +225,6 @@ class ModelText(StrictEntry):
             api_base=addresses[0] if addresses else None,
             copies=tuple(addresses[1:]),
             options=MappingProxyType(options),
-            batch=self.batch or BatchSettings(),
             refused=tuple(what for what in _REFUSABLE if what in self.drop),
         )
 
@@ -241,42 +238,11 @@ def _check_engine(model: Model, written: Collection[str]) -> None:
     _check_options(model)
 
 
-def _check_transport(model: Model) -> None:
-    direct = transport_type("direct/")
-    if transport_type(model.model).is_in_process:
-        raise invalid("a model that runs here is reached by no transport", "remove transport")
-    if model.transport == "batch":
-        _check_batch(model)
-        if model.api_base is not None and direct.serves(model.model):
-            _check_options(model)
-        return
-    if not direct.serves(model.model):
-        raise invalid(
-            f"transport: direct speaks the plain OpenAI protocol, and {model.model} is translated by litellm",
-            "write openai/NAME with the api_base of a server that speaks it, or remove transport",
-        )
-    if model.api_base is None:
-        raise invalid("transport: direct needs the address of the server", "write api_base: env:NAME")
-    _check_options(model)
-
-
-def _check_batch(model: Model) -> None:
-    prefix, _, name = model.model.partition("/")
-    if model.copies:
-        raise invalid("a batch is sent to one server, and api_base has several", "write one address")
-    if prefix not in BATCH_PREFIXES:
-        raise invalid(
-            f"transport: batch speaks the batch protocols of OpenAI and Anthropic, and {model.model} is of another",
-            f"write openai/{name or 'NAME'} with the api_base of a server that has /batches, or remove transport",
-        )
-    if prefix == "direct" and model.api_base is None:
-        raise invalid("a model named direct/... needs the address of the server", "write api_base: env:NAME")
-
-
 def _check_options(model: Model) -> None:
     own = next((name for name in model.options if name in LITELLMS_OWN), None)
     if own is not None:
-        raise invalid(f"the option {own} tells litellm something, and is not sent", "remove it, or remove transport")
+        what = f"the option {own} tells litellm something, and is not sent"
+        raise invalid(what, "remove it, or write model: openai/NAME without an engine")
 
 
 def _model_entry(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What calls may cost, and how fast they go: prices, rates, batches, and limits."""
+"""What calls may cost, and how fast they go: prices, rates, engines, and limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
-from cortexdsl.core import BatchSettings, Engine, Limits, Price, Rate, RateLimit
+from cortexdsl.core import Engine, Limits, Price, Rate, RateLimit
 from cortexdsl.language.grammar.core_words import FromCore, WrittenAs
 from cortexdsl.language.grammar.entries import Duration, Text, Variable, invalid, listed
 
@@ -69,9 +69,6 @@ RateEntry: TypeAlias = Annotated[
             AfterValidator(_rate),
         ]
     ),
-]
-BatchEntry: TypeAlias = Annotated[
-    BatchSettings, FromCore("{requests: 10000, tokens: 2000000, wait: 600}", wait=Duration)
 ]
 
 

@@ -76,9 +76,6 @@ def tool_problems(step: Step, agents: Sequence[Agent]) -> Iterator[ToolProblem]:
             continue
         if model.is_tool:
             yield at, f"{agent.name} is a tool itself, and only models use tools", "remove tools, or name other agents"
-        elif model.is_batched:
-            what = f"{agent.name} is asked in batches, and each use of a tool would be a batch of its own"
-            yield at, what, f"remove transport: batch from the entry of {model.name}"
         elif has_functions(model) and (clash := next((name for name in OFFERED if name in model.options), None)):
             what = f"the options of {model.name} have {clash}, and the step offers tools, too"
             yield at, what, f"remove {clash} there, or write function_calls: false"

@@ -1,1 +1,1 @@
-"""Batches: the calls of all debates that wait for a model are sent together, at the price of batches."""
+"""Batches of providers, which answer files of requests at half the price (`cortexdsl batch`)."""

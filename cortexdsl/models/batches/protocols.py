@@ -22,8 +22,8 @@ from cortexdsl.models.transports.failures import TOO_LARGE, Failure, from_status
 from cortexdsl.models.transports.interface import MOST_TOKENS
 from cortexdsl.typed_json import json_at, parse_json
 
-WAVE = "cortexdsl_wave"
-"""The name in a batch's metadata for the id of the wave that it was made from."""
+MARK = "cortexdsl"
+"""The name in a batch's metadata for its mark, which is made here."""
 _PAGES = 50
 _SKEW = 3600.0
 """Seconds that the clocks of this machine and of a provider may differ."""
@@ -61,8 +61,8 @@ class BatchProtocol(ABC):
     most_requests, most_bytes : int
         Of one batch.
     has_files : bool
-        The requests of a wave are uploaded as a file, and the provider's list of batches names the wave. Otherwise
-        they are sent with the batch.
+        The requests are uploaded as a file, and the provider's list of batches has the mark. Otherwise they are sent
+        with the batch.
     """
 
     most_requests: int
@@ -80,16 +80,16 @@ class BatchProtocol(ABC):
     def line(self, custom_id: str, request: BatchRequest) -> bytes:
         """Return a request as a part of a batch."""
 
-    async def upload(self, wave: str, lines: Sequence[bytes]) -> str:
-        """Upload the requests of a wave and return the id of the file."""
+    async def upload(self, mark: str, lines: Sequence[bytes]) -> str:
+        """Upload requests and return the id of the file."""
         raise NotImplementedError
 
     @abstractmethod
-    async def create(self, wave: str, lines: Sequence[bytes], file: str | None) -> str:
-        """Make the batch of a wave and return its id."""
+    async def create(self, mark: str, lines: Sequence[bytes], file: str | None) -> str:
+        """Make a batch and return its id."""
 
-    async def candidates(self, wave: str, file: str | None, size: int, since: float) -> list[str]:
-        """Return the batches that may have been made from a wave, made since a time (seconds since the epoch)."""
+    async def candidates(self, mark: str, file: str | None, size: int, since: float) -> list[str]:
+        """Return the batches that may have a mark, made since a time (seconds since the epoch)."""
         found: list[str] = []
         after: dict[str, str] = {}
         oldest = since - _SKEW
@@ -100,7 +100,7 @@ class BatchProtocol(ABC):
             found += [
                 _id_of(batch)
                 for batch, at in zip(batches, made, strict=True)
-                if self._is_candidate(batch, wave, file, size) and (self.has_files or at >= oldest)
+                if self._is_candidate(batch, mark, file, size) and (self.has_files or at >= oldest)
             ]
             if not page.get("has_more") or not batches or min(made) < oldest or (found and self.has_files):
                 break
@@ -108,7 +108,7 @@ class BatchProtocol(ABC):
         return found
 
     @abstractmethod
-    def _is_candidate(self, batch: Mapping[str, Any], wave: str, file: str | None, size: int) -> bool: ...
+    def _is_candidate(self, batch: Mapping[str, Any], mark: str, file: str | None, size: int) -> bool: ...
 
     async def status(self, batch: str) -> BatchStatus:
         """Return the state of a batch."""
@@ -146,7 +146,7 @@ def protocol_of(request: BatchRequest, http: BatchHttp) -> BatchProtocol:
 
 
 class OpenAIBatches(BatchProtocol):
-    """Batches of `/chat/completions` by an uploaded file; their metadata has the id of the wave."""
+    """Batches of `/chat/completions` by an uploaded file; their metadata has the mark."""
 
     most_requests = 50_000
     most_bytes = 200 * 10**6
@@ -158,26 +158,26 @@ class OpenAIBatches(BatchProtocol):
         """Return a line of the file."""
         return request_line(custom_id, request.body)
 
-    async def upload(self, wave: str, lines: Sequence[bytes]) -> str:
+    async def upload(self, mark: str, lines: Sequence[bytes]) -> str:
         """Upload the file and return its id."""
-        file = (f"{wave}.jsonl", b"\n".join(lines) + b"\n", "application/jsonl")
+        file = (f"{mark}.jsonl", b"\n".join(lines) + b"\n", "application/jsonl")
         made = await self._http.json(
             "POST", f"{self._root}/files", self._headers, files={"file": file}, data={"purpose": "batch"}
         )
         return _id_of(made)
 
-    async def create(self, wave: str, lines: Sequence[bytes], file: str | None) -> str:
+    async def create(self, mark: str, lines: Sequence[bytes], file: str | None) -> str:
         """Make the batch and return its id."""
         content = {
             "input_file_id": file,
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
-            "metadata": {WAVE: wave},
+            "metadata": {MARK: mark},
         }
         return _id_of(await self._http.json("POST", self._batches, self._headers, json=content))
 
-    def _is_candidate(self, batch: Mapping[str, Any], wave: str, file: str | None, size: int) -> bool:
-        is_named = (batch.get("metadata") or {}).get(WAVE) == wave
+    def _is_candidate(self, batch: Mapping[str, Any], mark: str, file: str | None, size: int) -> bool:
+        is_named = (batch.get("metadata") or {}).get(MARK) == mark
         return is_named or (file is not None and batch.get("input_file_id") == file)
 
     def _status(self, batch: str, answer: Mapping[str, Any]) -> BatchStatus:
@@ -199,7 +199,7 @@ class OpenAIBatches(BatchProtocol):
 
 
 class AnthropicBatches(BatchProtocol):
-    """Message batches: requests go with the batch, which has no metadata; the wave's id is part of the custom ids."""
+    """Message batches: requests go with the batch, which has no metadata; the mark is part of the custom ids."""
 
     most_requests = 100_000
     most_bytes = 256 * 10**6
@@ -211,13 +211,13 @@ class AnthropicBatches(BatchProtocol):
         params = {name: value for name, value in request.body.items() if name != "stream"}
         return compact({"custom_id": custom_id, "params": params})
 
-    async def create(self, wave: str, lines: Sequence[bytes], file: str | None) -> str:
+    async def create(self, mark: str, lines: Sequence[bytes], file: str | None) -> str:
         """Make the batch and return its id."""
         content = b'{"requests":[' + b",".join(lines) + b"]}"
         headers = {**self._headers, "content-type": "application/json"}
         return _id_of(await self._http.json("POST", self._batches, headers, content=content))
 
-    def _is_candidate(self, batch: Mapping[str, Any], wave: str, file: str | None, size: int) -> bool:
+    def _is_candidate(self, batch: Mapping[str, Any], mark: str, file: str | None, size: int) -> bool:
         return _sum(batch.get("request_counts")) == size
 
     def _status(self, batch: str, answer: Mapping[str, Any]) -> BatchStatus:
@@ -267,7 +267,7 @@ def _outcome(line: bytes, read: Any) -> tuple[str, Outcome] | None:
 def _without_response(word: str, message: str) -> Failure:
     if "cancel" in word:
         # Somebody did so, maybe to stop what it costs: nothing is sent again before the next command.
-        what = "the batch was cancelled at the provider; run again to send its calls again"
+        what = "the batch was cancelled at the provider"
         return Failure(FailureKind.TRANSIENT, what, is_certain=True)
     if "expired" in word:
         return Failure(FailureKind.TRANSIENT, "the batch expired before this request had its turn")
@@ -280,7 +280,7 @@ def _refusal(errors: Any) -> Failure:
     first = next((error for error in listed or () if isinstance(error, Mapping)), {})
     code, message = str(first.get("code") or ""), str(first.get("message") or "no explanation")
     if "limit" in code:
-        what = f"{message} (`batch: {{tokens: N}}` of the model entry keeps fewer waiting there)"
+        what = f"{message} (`--tokens N` in the engine's command keeps fewer waiting there)"
         return Failure(FailureKind.RATE_LIMIT, what)
     status = 404 if "not_found" in code else 400
     failure = from_status(status, json.dumps({"error": {"message": message, "code": code}}), {}, 0.0)
@@ -312,21 +312,16 @@ def _epoch(moment: Any) -> float:
         return 0.0
 
 
-def belongs_to(custom_ids: Collection[str], wave: str) -> bool:
-    """Say whether requests with these custom ids are those of a wave."""
-    return bool(custom_ids) and all(name.endswith(f"-{wave}") for name in custom_ids)
+def belongs_to(custom_ids: Collection[str], mark: str) -> bool:
+    """Return whether requests with these custom ids are those of the batch with a mark."""
+    return bool(custom_ids) and all(name.endswith(f"-{mark}") for name in custom_ids)
 
 
-def custom_id_of(key: str, wave: str) -> str:
-    """Return the custom id of a call in a wave: both names, at most 64 letters, digits and hyphens."""
-    return f"{key}-{wave}"
+def custom_id_of(name: str, mark: str) -> str:
+    """Return the custom id of a request in a batch: of both at most 64 letters, digits and hyphens."""
+    return f"{name}-{mark}"
 
 
-def key_of(custom_id: str) -> str:
-    """Return the key of the call with a custom id."""
-    return custom_id.partition("-")[0]
-
-
-def name_of(custom_id: str, wave: str) -> str:
+def name_of(custom_id: str, mark: str) -> str:
     """Return the name of a request by its custom id in a batch."""
-    return custom_id.removesuffix(f"-{wave}")
+    return custom_id.removesuffix(f"-{mark}")

@@ -2,7 +2,7 @@
 
 All processes append to one file, in entries of eight bytes: the name of a call that is wanted, or a mark that a call
 was logged. The lock of a call covers one byte, at the number of the first entry with its name. Calls that a process
-asks for together get adjacent bytes, which the operating system keeps as one range: a wave of 50,000 calls holds a few
+asks for together get adjacent bytes, which the operating system keeps as one range: 50,000 calls holds a few
 ranges, and not 50,000 locks that are all compared with each other. The operating system releases the locks
 of a process that dies.
 """

@@ -100,16 +100,16 @@ def listed_batch_price(model: str) -> Price | None:
         return None
     entry = _entry(model)
 
-    def batched(names: tuple[str, ...], otherwise: float | None) -> float | None:
+    def in_batches(names: tuple[str, ...], otherwise: float | None) -> float | None:
         listed = next((entry[f"{name}_batches"] for name in names if entry.get(f"{name}_batches") is not None), None)
         return float(listed) if listed is not None else None if otherwise is None else BATCH_SHARE * otherwise
 
     return Price(
-        batched(("input_cost_per_token",), ordinary.input) or 0.0,
-        batched(("output_cost_per_token",), ordinary.output) or 0.0,
-        batched(_CACHED, ordinary.cached),
-        batched((_CACHE_WRITE,), ordinary.cache_write),
-        batched((_CACHE_WRITE_1H,), ordinary.cache_write_1h),
+        in_batches(("input_cost_per_token",), ordinary.input) or 0.0,
+        in_batches(("output_cost_per_token",), ordinary.output) or 0.0,
+        in_batches(_CACHED, ordinary.cached),
+        in_batches((_CACHE_WRITE,), ordinary.cache_write),
+        in_batches((_CACHE_WRITE_1H,), ordinary.cache_write_1h),
     )
 
 
@@ -133,7 +133,7 @@ def known_price(model: Model) -> Price | None:
         return FREE
     if _REDIRECT.fullmatch(model.api_base or "") and not model.model.startswith(_OF_AN_ACCOUNT):
         return None
-    return listed_batch_price(model.model) if model.is_batched or model.is_billed else listed_price(model.model)
+    return listed_batch_price(model.model) if model.is_billed else listed_price(model.model)
 
 
 def bills_itself(model: Model) -> bool:

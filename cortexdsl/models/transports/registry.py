@@ -72,21 +72,12 @@ def _declared(name: str, prefix: str) -> TransportType:
     return found
 
 
-BATCH_PREFIXES = ("openai", "hosted_vllm", "direct", "anthropic")
-"""Prefixes of models that `transport: batch` can ask."""
-
-
 def way_of(model: Model) -> str:
-    """Return the prefix of the transport of a model entry: the one that it names, else that of its model's name.
+    """Return the prefix of the transport of a model entry: that of its model's name.
 
-    For a model that is asked in batches or files, this is the transport that words its requests and reads its replies.
+    For a model that an engine answers, this is the transport that words its requests and reads its replies.
     """
-    prefix = model.model.partition("/")[0]
-    if model.engine is not None:
-        return "direct"
-    if model.is_batched:
-        return "direct" if model.api_base and _core_type("direct").serves(model.model) else prefix
-    return model.transport or prefix
+    return "direct" if model.engine is not None else model.model.partition("/")[0]
 
 
 def runs_here(model: Model) -> bool:

@@ -196,11 +196,6 @@ def _way(model: Model) -> str:
     return "direct" if way_of(model) == "direct" else "litellm"
 
 
-def is_batched(plan: Plan, cell: str) -> bool:
-    """Return whether all calls of a cell's debates (its slug) wait for batches: they take no connection."""
-    return all(model.is_batched or model.is_program for model in plan.cell(cell).debate.models)
-
-
 def connections_per_job(plan: Plan, cores: int | None, *, is_warm: bool = False) -> int:
     """Return the connections that one job may take: those of the experiment, divided among the jobs that run at once.
 

@@ -17,7 +17,7 @@ import random
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
@@ -156,19 +156,15 @@ class CostEstimate(Usage):
     surcharge : float
         At most `cached_tokens` of the input tokens can come from providers' caches, which saves at most `saved`
         dollars. If none of them does, writing into the caches costs this much more.
-    ordinary_dollars : float
-        Cost of the same calls if no model is asked in batches.
     """
 
     shared_calls: int = 0
     surcharge: float = 0.0
-    ordinary_dollars: float = 0.0
 
     def record(self) -> dict[str, Any]:
-        """Return the estimate as JSON values; those of caches and batches only if there are some."""
+        """Return the estimate as JSON values; those of caches only if there are some."""
         names = ["shared_calls"]
         names += ["cached_tokens", "saved", "surcharge"] if self.cached_tokens else []
-        names += ["ordinary_dollars"] if self.total_dollars not in (None, self.ordinary_dollars) else []
         return {
             "calls": self.calls,
             "input_tokens": self.input_tokens,
@@ -195,7 +191,6 @@ class RehearsedCalls(NamedTuple):
             dollars=_dollars(by_models),
             unpriced=sum(not has_price(lengths.call.model) for lengths in by_models),
             shared_calls=len(self.calls) - len(self.new),
-            ordinary_dollars=_dollars(by_models, is_ordinary=True),
         )
         return estimate + cache_savings(lengths.call for lengths in by_models)
 
@@ -352,12 +347,8 @@ async def rehearse(
     return rehearsal.beyond(seen)
 
 
-def _dollars(calls: Sequence[CallLengths], *, is_ordinary: bool = False) -> float:
-    total = 0.0
-    for call, input_tokens, output_tokens in calls:
-        model = replace(call.model, transport=None) if is_ordinary and call.model.is_batched else call.model
-        total += estimated_dollars(model, input_tokens, output_tokens)
-    return total
+def _dollars(calls: Sequence[CallLengths]) -> float:
+    return sum((estimated_dollars(call.model, prompt, reply) for call, prompt, reply in calls), 0.0)
 
 
 def cache_savings(calls: Iterable[Call]) -> CostEstimate:

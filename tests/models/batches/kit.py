@@ -1,4 +1,4 @@
-"""What the tests of batches share: time that moves when nothing else does, models, and the ordinary way to the stub."""
+"""What the tests of batches share: keys, and time that moves when nothing else does."""
 
 from __future__ import annotations
 
@@ -6,24 +6,13 @@ import asyncio
 import heapq
 from collections.abc import Coroutine
 from itertools import count
-from pathlib import Path
 from typing import Any, TypeVar
 
-import httpx
-
-from cortexdsl.core import Call, Limits, Model
-from cortexdsl.models.batches.requests import Access, wording_of
-from cortexdsl.models.client import Client, open_client
 from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
-from cortexdsl.models.rounds.lines import BatchResponse
-from cortexdsl.models.transports.interface import Raw
-from tests.models.batch_stub import BatchStub
 
 T = TypeVar("T")
 START = 1.7e9
 KEYS = {"OPENAI_API_KEY": "sk-openai-key-of-tests", "ANTHROPIC_API_KEY": "sk-anthropic-key-of-tests"}
-OPENAI = {"model": "openai/gpt-4o-mini", "api_base": "http://stub/v1"}
-ANTHROPIC = {"model": "anthropic/claude-sonnet-4-5", "options": {"max_tokens": 40}}
 
 
 class VirtualTime:
@@ -78,37 +67,3 @@ class VirtualTime:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(self._drive(work))
-
-
-def model_of(**entry: Any) -> Model:
-    return Model("entry", **{**OPENAI, "transport": "batch", **entry})
-
-
-def call_of(text: str = "hello", seed: int = 1, **entry: Any) -> Call:
-    return Call(
-        model_of(**entry), ({"role": "system", "content": "Be brief."}, {"role": "user", "content": text}), seed
-    )
-
-
-def client_of(folder: Path, time: VirtualTime, stub: BatchStub, name: str = "a", **more: Any) -> Client:
-    limits = more.pop("limits", Limits(failed=1.0))
-    return open_client(
-        folder / "calls" / f"{name}.jsonl", limits=limits, ledgers=folder / "spent", runtime=time.runtime(),
-        batch_http=stub.transport, **more,
-    )  # fmt: skip
-
-
-class OrdinaryWay:
-    """The ordinary transport of a model with the stub in place of the network."""
-
-    def __init__(self, stub: BatchStub) -> None:
-        self.stub = stub
-
-    async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
-        wording, access = wording_of(call.model), Access(api_base, api_key)
-        worded = await wording.request(call, access)
-        said = self.stub.answer(httpx.Request("POST", worded.url, headers=worded.headers, json=dict(worded.body)))
-        return await wording.read(call, access, BatchResponse(said.status_code, said.content))
-
-    async def close(self) -> None:
-        pass

@@ -37,7 +37,7 @@ SPEC = """\
 title: A real server
 shard_size: 2
 dataset: {name: arithmetic, size: 2}
-models: {one: {model: openai/small, transport: direct, api_base: env:A_SERVER, max_tokens: 12}}
+models: {one: {model: direct/small, api_base: env:A_SERVER, max_tokens: 12}}
 agents: [{name: a, model: one}, {name: b, model: one}]
 methods: {full: {protocol: multi-llm, rounds: 1, until: never}}
 limits: {failed: 100%}
@@ -48,7 +48,7 @@ SHIPPED = """\
 title: A model that ships, in this process and at a server
 dataset: {file: sums.jsonl, kind: number, size: 8}
 models:
-  served: {model: openai/small, transport: direct, api_base: env:A_SERVER, temperature: 0, max_tokens: 100}
+  served: {model: direct/small, api_base: env:A_SERVER, temperature: 0, max_tokens: 100}
   inside: {model: tiny/raven, temperature: 0, max_tokens: 100}
 agents: [{name: served, model: served}, {name: inside, model: inside}]
 methods:

@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.core import Model, Price
+from cortexdsl.core import FREE, Model, Price
 from cortexdsl.models.transports.completions import completion
 from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.litellm import load
@@ -180,6 +181,8 @@ def test_batches_cost_what_the_list_says_else_half() -> None:
     assert (half.input, half.output) == pytest.approx((unlisted.input / 2, unlisted.output / 2))
     assert half.cached == (None if unlisted.cached is None else pytest.approx(unlisted.cached / 2))
     assert listed_batch_price("openai/unheard-of") is None
-    batched = Model("one", "openai/gpt-4o-mini", transport="batch")
-    assert known_price(batched) == listed
-    assert known_price(Model("one", "openai/gpt-4o-mini", transport="batch", price=Price(1.0, 2.0))) == Price(1.0, 2.0)
+    billed = Model("one", "openai/gpt-4o-mini", engine="batches", is_billed=True)
+    assert known_price(billed) == listed
+    assert known_price(replace(billed, price=Price(1.0, 2.0))) == Price(1.0, 2.0)
+    assert known_price(replace(billed, model="openai/unheard-of")) is None
+    assert known_price(replace(billed, is_billed=False)) == FREE

@@ -102,7 +102,7 @@ def test_bedrock_signs_with_the_keys_of_the_environment_at_an_address_of_ones_ow
     assert sum(line["dollars"] for line in kept) == pytest.approx(bill(wire.model, kept, CACHED, wire.written))
 
 
-@pytest.mark.parametrize("way", ["", ", transport: direct"])
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "direct/gpt-4o"])
 @pytest.mark.parametrize(
     ("status", "words", "remedy"),
     [
@@ -113,11 +113,11 @@ def test_bedrock_signs_with_the_keys_of_the_environment_at_an_address_of_ones_ow
 )
 def test_what_every_call_would_be_refused_for_is_asked_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: int, words: str,
-    remedy: str, way: str,
+    remedy: str, model: str,
 ) -> None:  # fmt: skip
     """Six calls are ready at once; one is sent, and the job ends with one message that names the remedy."""
     wire = WIRES["openrouter"]
-    with serving(replace(wire, model="openai/gpt-4o", options=way)) as served:
+    with serving(replace(wire, model=model, options="")) as served:
         served.before = lambda _: (status, {"error": {"message": words}})
         assert debated(served, monkeypatch, tmp_path) == 1
     assert len(served.bodies) == 1

@@ -117,8 +117,8 @@ def test_models_belong_to_transports_by_their_prefix(model: str, prefix: str, he
     assert runs_here(Model("entry", model)) is here
 
 
-def test_an_entry_names_its_transport() -> None:
-    assert way_of(Model("entry", "openai/name", transport="direct")) == "direct"
+def test_a_model_is_asked_straight_by_its_name_or_for_its_engine() -> None:
+    assert way_of(Model("entry", "openai/name", engine="one")) == "direct"
     assert way_of(Model("entry", "openai/name")) == "openai"
     direct = transport_type("direct/name")
     assert [direct.serves(name) for name in ("direct/x", "openai/x", "hosted_vllm/x", "anthropic/x")] == [1, 1, 1, 0]
