@@ -325,7 +325,7 @@ class Exchange:
     def send(self, way: str, answer: bytes) -> Raw:
         """Send one call, which is answered with these bytes."""
         self.answer = answer
-        entry = Model("m", model="openai/n", transport=way)
+        entry = Model("m", "direct/n" if way == "direct" else "openai/n")
         call = Call(entry, ({"role": "user", "content": "hi"},), 7)
         return self.loop.run_until_complete(self.ways[way].send(call, self.base, "key"))
 

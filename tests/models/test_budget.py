@@ -240,13 +240,12 @@ def test_a_failed_attempt_costs_by_whichever_price_there_is(tmp_path: Path) -> N
     assert asyncio.run(spent("list", None)) == pytest.approx(2 * 4.5e-6)
 
 
-@pytest.mark.parametrize("transport", ["direct", "litellm"])
 @pytest.mark.parametrize(
-    ("model", "price"), [("openai/name", Price(0.15e-6, 0.6e-6)), ("openai/gpt-4o-mini", None)], ids=["spec", "list"]
+    ("model", "price"),
+    [("direct/name", Price(0.15e-6, 0.6e-6)), ("openai/name", Price(0.15e-6, 0.6e-6)), ("openai/gpt-4o-mini", None)],
+    ids=["direct", "spec", "list"],
 )
-def test_dollars_are_limited_where_a_server_counts_no_tokens(
-    tmp_path: Path, transport: str, model: str, price: Price | None
-) -> None:
+def test_dollars_are_limited_where_a_server_counts_no_tokens(tmp_path: Path, model: str, price: Price | None) -> None:
     """Prompts of 4,000 characters are 1,000 tokens, which at 0.15 dollars a million are 0.00015: with the replies (over
     4,000 characters, 0.0006) a limit of 0.0016 takes three calls; what each cost is not known."""
 
@@ -258,7 +257,7 @@ def test_dollars_are_limited_where_a_server_counts_no_tokens(
             client = open_client(log, limits=Limits(dollars=0.0016), ledgers=tmp_path / "spent", runtime=runtime)
             async with client:
                 for seed in range(9):
-                    call = call_of("x" * 4000, seed, model, api_base="env:BASE", price=price, transport=transport)
+                    call = call_of("x" * 4000, seed, model, api_base="env:BASE", price=price)
                     try:
                         await client(call)
                     except BudgetError:

@@ -66,8 +66,8 @@ async def _both(wire: Wire, model: dict[str, Any], content: str, seed: int) -> l
     base = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     found: list[Raw | Failure] = []
     async with SharedState(runtime=Runtime()) as shared:
-        for way in ("litellm", "direct"):
-            entry = Model("m", **{"model": "openai/n", **model}, transport=way)
+        for way in ("openai", "direct"):
+            entry = Model("m", f"{way}/n", **model)
             messages = ({"role": "system", "content": "be brief"}, {"role": "user", "content": content})
             transport: Transport = shared.transport(entry)
             try:
