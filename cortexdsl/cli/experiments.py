@@ -78,7 +78,8 @@ def run_run(args: argparse.Namespace) -> int:
     command = python_command("cortexdsl.display.launch", *snakefile, *_default_options(args.handed_on))
     requests = [*map(request_of, plans), *_profile_request(args.handed_on)]
     _ask_permission(requests, args.trust, is_yes=args.yes)
-    for plan in filter(has_programs, plans):
+    is_dry = not {"-n", "--dry-run", "--dryrun"}.isdisjoint(args.handed_on)
+    for plan in () if is_dry else filter(has_programs, plans):
         if sys.stderr.isatty():
             print(f"{plan.experiment}: running the solutions of its datasets", file=sys.stderr)
         check_solutions(with_programs(plan), plan.datasets)

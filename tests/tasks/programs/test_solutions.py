@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.cli.main import main
 from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.plan.compiler import compile_spec
@@ -79,6 +80,21 @@ def test_a_solution_that_is_no_program_is_refused_by_row_and_column(solution: st
     path = own(tmp_path, {"answer": "assert f(3)"}, {"answer": "assert f(3) == 1", "solution": solution})
     with pytest.raises(DataError, match=r"own.jsonl, row 2, column 'solution': there is no program that defines f"):
         load(Dataset("own", path=str(path), kind="code"))
+
+
+@pytest.mark.sandboxed
+@pytest.mark.parametrize("is_dry", [True, False])
+def test_a_run_tries_solutions_before_it_starts_and_a_dry_run_does_not(
+    is_dry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CORTEXDSL_TRUST", "")
+    for name in ("os.execv", "cortexdsl.cli.experiments.block_signals", "cortexdsl.cli.experiments.store_command"):
+        monkeypatch.setattr(name, lambda *_: None)
+    own(tmp_path, {"answer": "assert f(3) == 4", "solution": "def f(x): return x"})
+    (tmp_path / "own.yaml").write_text(f"{SPEC}limits: {{calls: 9}}\n", encoding="utf-8")
+    assert main(["run", "own.yaml", "--yes", *(["--", "--dry-run"] if is_dry else [])]) == (None if is_dry else 2)
+    assert (tmp_path / "results").exists() is not is_dry
 
 
 @pytest.mark.sandboxed
