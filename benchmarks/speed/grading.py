@@ -12,9 +12,10 @@ import argparse
 import random
 import time
 from collections.abc import Callable
+from statistics import fmean
 from typing import Any
 
-from cortexdsl.tasks.replies import grade_rows, mean
+from cortexdsl.tasks.replies import grade_rows
 
 OPTIONS = ["the first law", "the second law", "none of these", "12 J", "both laws", "a closed system"]
 REASONING = (
@@ -73,7 +74,7 @@ def mathematics(count: int, seed: int = 1) -> list[dict[str, Any]]:
 def timed(name: str, made: list[dict[str, Any]]) -> None:
     """Grade rows, and print one line of a table."""
     begun, busy = time.perf_counter(), time.process_time()
-    score = mean(each.score for each in grade_rows(made))
+    score = fmean(each.score for each in grade_rows(made))
     seconds, busy = time.perf_counter() - begun, time.process_time() - busy
     print(f"| {name} | {len(made):,} | {seconds:.1f} | {busy:.1f} | {len(made) / seconds:,.0f} | {score:.3f} |")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from cortexdsl.core import by_key
 from cortexdsl.errors import DataError
 from cortexdsl.metrics.estimates import metrics_table, round_table
 from cortexdsl.metrics.scores import Row, answer_rows, round_rows, score_rows, write_scores
-from cortexdsl.metrics.tables import TABLES, debate_tables
+from cortexdsl.metrics.tables import debate_tables
 from cortexdsl.metrics.view import grade_together
 from cortexdsl.records import ForeignTranscript, Header, Record, debate_of, write_debates
 from cortexdsl.stats.tables.answers import ANSWER_COLUMNS
@@ -89,8 +90,7 @@ def write_foreign(root: Path, found: Sequence[ForeignDataset]) -> None:
     """
     scores: list[Row] = []
     rounds: list[Row] = []
-    answers: list[Row] = []
-    tables: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
+    tables: dict[str, list[pd.DataFrame]] = defaultdict(list)
     for each in found:
         heads = by_key(((record.header.cell, record.header.replicate), record) for record in each.records)
         for (cell, replicate), records in heads.items():
@@ -98,20 +98,19 @@ def write_foreign(root: Path, found: Sequence[ForeignDataset]) -> None:
         if each.task is not None:
             grade = grade_together(each.records, each.task.grade_all)
             clusters = each.task.clusters
-            labels = {"cluster": clusters, "group": each.groups}
-            scores += score_rows(each.records, grade, labels=labels)
+            scores += score_rows(each.records, grade, labels={"cluster": clusters, "group": each.groups})
             rounds += round_rows(each.records, grade, clusters)
-            answers += answer_rows(each.records, grade)
-            for name, table in debate_tables(each.records, grade).items():
+            answers = pd.DataFrame(answer_rows(each.records, grade), columns=list(ANSWER_COLUMNS))
+            for name, table in ({"answers": answers} | debate_tables(each.records, grade)).items():
                 tables[name].append(table)
     write_lines(root / "questions.jsonl", (json.dumps(question) for each in found for question in each.questions))
     if scores:
         write_scores(root / "scores.csv", scores)
-        _write(root / "rounds.csv", round_table(rounds))
-        _write(root / "metrics.csv", metrics_table(read_table(root / "scores.csv")))
-        _write(root / "answers.csv", pd.DataFrame(answers, columns=list(ANSWER_COLUMNS)))
-        for name, parts in tables.items():
-            _write(root / f"{name}.csv", pd.concat(parts, ignore_index=True))
+        tables["rounds"] = [round_table(rounds)]
+        tables["metrics"] = [metrics_table(read_table(root / "scores.csv"))]
+    for name, parts in tables.items():
+        text = pd.concat(parts, ignore_index=True).to_csv(index=False, lineterminator="\n")
+        write_lines(root / f"{name}.csv", text.rstrip("\n").split("\n"))
 
 
 def _foreign(dataset: str, found: Sequence[ForeignTranscript], experiment: str, kind: str | None) -> ForeignDataset:
@@ -185,7 +184,3 @@ def _task(dataset: str, kind: str, questions: Mapping[str, ForeignTranscript]) -
     )
     rows = [{"question": NOT_RECORDED, **q.task, "id": identity} for identity, q in questions.items()]
     return Task(dataset, "own", read_items(entry, enumerate(rows, 1)).items)
-
-
-def _write(path: Path, table: pd.DataFrame) -> None:
-    write_lines(path, table.to_csv(index=False, lineterminator="\n").rstrip("\n").split("\n"))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import fmean
 from typing import Any, Literal
 
 from cortexdsl.core import Question, Reading, by_key
@@ -30,7 +31,6 @@ class GradedReply:
     ----------
     task : str
         The row's task name.
-    kind, metric : str
     strict, lenient : Reading
     strict_score, lenient_score : float
         Of each reading, in [0, 1].
@@ -39,8 +39,6 @@ class GradedReply:
     """
 
     task: str
-    kind: str
-    metric: str
     strict: Reading
     lenient: Reading
     strict_score: float
@@ -97,10 +95,9 @@ def grade_rows(
         for way in ("strict", "lenient")
     )
     return [
-        GradedReply(str(row.get("task", "")), item.kind, item.metric, **each, strict_score=one, lenient_score=other,
-                    reading=reading)
-        for row, item, each, one, other in zip(rows, items, read, strict, lenient, strict=True)
-    ]  # fmt: skip
+        GradedReply(str(row.get("task", "")), **each, strict_score=one, lenient_score=other, reading=reading)
+        for row, each, one, other in zip(rows, read, strict, lenient, strict=True)
+    ]
 
 
 def row_item(row: Mapping[str, Any], number: int = 1) -> Item:
@@ -155,16 +152,12 @@ def _consecutive(options: Sequence[tuple[str, str]]) -> bool:
 def _judged(golds: Sequence[str], options: tuple[tuple[str, str], ...]) -> str:
     """The kind that golds and options look like."""
     bare = [gold.strip().strip("()") for gold in golds]
-    if all(len(gold) == 1 and gold.isupper() for gold in bare) or (options and _in(bare, options)):
+    known = {part for option in options for part in option}
+    if all(len(gold) == 1 and gold.isupper() for gold in bare) or known.issuperset(bare):
         return "choice"
     if all(gold.lower() in _YES_NO for gold in bare):
         return "yesno"
     return "number" if all(canonical_number(gold) is not None for gold in golds) else "text"
-
-
-def _in(golds: Sequence[str], options: tuple[tuple[str, str], ...]) -> bool:
-    known = {part for option in options for part in option}
-    return all(gold in known for gold in golds)
 
 
 def _canonical(
@@ -205,8 +198,8 @@ def summary(graded: Sequence[GradedReply]) -> str:
     by_task = by_key((each.task, each) for each in graded)
     groups = {**by_task, "all": [*graded]} if len(by_task) > 1 else by_task
     width = max(4, *map(len, groups))
-    micro = mean(each.score for each in graded)
-    by_tasks = mean(mean(each.score for each in replies) for replies in by_task.values())
+    micro = fmean(each.score for each in graded)
+    by_tasks = fmean(fmean(each.score for each in replies) for replies in by_task.values())
     lines = [
         f"{'task':<{width}}  replies  score strict/lenient  unread strict/lenient",
         *(f"{task:<{width}}  {_summary_line(replies)}" for task, replies in groups.items()),
@@ -217,12 +210,6 @@ def summary(graded: Sequence[GradedReply]) -> str:
 
 
 def _summary_line(replies: Sequence[GradedReply]) -> str:
-    strict, lenient = (mean(getattr(each, way) for each in replies) for way in ("strict_score", "lenient_score"))
-    unread = [mean(float(getattr(each, way).value is None) for each in replies) for way in ("strict", "lenient")]
+    strict, lenient = (fmean(getattr(each, way) for each in replies) for way in ("strict_score", "lenient_score"))
+    unread = [fmean(float(getattr(each, way).value is None) for each in replies) for way in ("strict", "lenient")]
     return f"{len(replies):>7}  {strict:>12.1%}{lenient:>8.1%}  {unread[0]:>13.1%}{unread[1]:>8.1%}"
-
-
-def mean(values: Iterable[float]) -> float:
-    """Arithmetic mean of at least one value."""
-    listed = list(values)
-    return sum(listed) / len(listed)
