@@ -84,9 +84,10 @@ def _read(path: Path) -> Iterator[Log]:
         yield from INSPECT.read(path, ())
         return
     with path.open("rb") as stream:
-        first = stream.read(1)
-    if first not in (b"{", b"["):
-        what = "it begins like a pickle, which is not opened" if first == b"\x80" else "it is no JSON"
+        first = stream.read(2)
+    if first[:1] not in (b"{", b"["):
+        what = "it begins like a pickle, which is not opened" if first[:1] == b"\x80" else "it is no JSON"
+        what = "it is an archive without its end; is the file cut?" if first == b"PK" else what
         raise DataError(f"{path}: {what}\n    known are logs of {KNOWN}, and tables of scores (CSV)")
     try:
         form, rows = _recognised(path)

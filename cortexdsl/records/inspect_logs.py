@@ -38,7 +38,10 @@ def is_archive(path: Path) -> bool:
     samples = [size for name, size in sizes.items() if name.startswith("samples/")]
     size = max(sum(sizes.values()) - sum(samples), *samples, 0)
     if size > _MOST_BYTES:
-        raise DataError(f"{path}: it unpacks to {size >> 30} GiB at once: more than a log of Inspect holds")
+        raise DataError(
+            f"{path}: it unpacks to {size >> 30} GiB at once: more than a log of Inspect holds\n"
+            "    ask for the log again, and do not unpack this one"
+        )
     return not sizes.keys().isdisjoint(("header.json", "_journal/start.json"))
 
 
@@ -74,7 +77,7 @@ def opened(path: Path) -> Iterator[tuple[ModuleType, Any]]:
     except DataError:
         raise
     except Exception as error:  # its readers raise what they like
-        first = str(error).strip().splitlines() or [type(error).__name__]
+        first = str(error.__cause__ or error).strip().splitlines() or [type(error).__name__]
         raise DataError(
             f"{path}: Inspect cannot read it: {first[0][:200]}\n"
             "    is it whole, and of no newer Inspect than the one that is installed here?"

@@ -159,6 +159,7 @@ PICKLE = b"\x80\x04\x95\x05\x00\x00\x00\x00\x00\x00\x00\x8c\x01a\x94."
         ("a.jsonl", lines([EEE[0] | {"evaluation": {}}]).encode(), "no scores that are numbers"),
         ("a.eval", b"PK\x05\x06" + b"\0" * 18, "does not hold a log of Inspect"),
         ("a.eval", b"nothing", "it is no JSON"),
+        ("a.eval", b"PK\x03\x04" + b"\0" * 200, "it is an archive without its end; is the file cut?"),
     ],
 )  # fmt: skip
 def test_what_is_no_log_is_one_sentence(tmp_path: Path, name: str, content: bytes, said: str) -> None:

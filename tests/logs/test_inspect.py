@@ -108,8 +108,8 @@ def test_logs_of_different_length_are_compared_where_both_have_questions(said: S
     ("name", "expected"),
     [
         ("no score", "several scores choose one: --score match | parts/near | parts/short"),
-        ("cut.eval", "cut.eval: "),
-        ("newer.json", "Inspect cannot read it"),
+        ("cut.eval", "cut.eval: it is an archive without its end; is the file cut?"),
+        ("newer.json", "Inspect cannot read it: Unable to read version 999 of log format."),
         ("stopped.json", "did not finish (cancelled) finish it: inspect eval-retry stopped.json"),
     ],
 )
