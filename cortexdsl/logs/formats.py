@@ -1,8 +1,15 @@
 """The formats of logs: where each tool has the fields of a sample.
 
-lm-evaluation-harness writes `samples_TASK_TIME.jsonl` (next to `results_TIME.json`), promptfoo `eval -o FILE.json`
-(version 3), HELM `per_instance_stats.json` (0.5), Every Eval Ever samples (schema 0.3), MALLM `-eval.json`, MASLab
-`METHOD_infer.jsonl`, and Inspect `.eval` and JSON.
+Each is read as its tool writes it, in these files of its repository:
+
+- lm-evaluation-harness 0.4: `samples_TASK_TIME.jsonl` (next to `results_TIME.json`), EleutherAI/lm-evaluation-harness,
+  lm_eval/loggers/evaluation_tracker.py
+- promptfoo, version 3 of `eval -o FILE.json`: `EvaluateResult` in promptfoo/promptfoo, src/types/index.ts
+- HELM 0.5, `per_instance_stats.json`: `PerInstanceStats` in stanford-crfm/helm, src/helm/benchmark/metrics/metric.py
+- Every Eval Ever, samples of schema 0.3: evaleval/every_eval_ever
+- MALLM, `-eval.json`: Multi-Agent-LLMs/mallm, mallm/scheduler.py and mallm/evaluation/evaluator.py
+- MASLab, `METHOD_infer.jsonl`: MASWorks/MASLab, inference.py
+- Inspect, `.eval` and JSON: by its own reader
 
 A path leads through the keys of a sample, from left to right; `*` adds up numbers of all keys. What no path can say,
 such as the model of a log that stands in another file, a function adds to the samples as keys of their own.
