@@ -23,7 +23,7 @@ from cortexdsl.jobs.ballots import vote
 from cortexdsl.jobs.debate import run_shard
 from cortexdsl.jobs.judge import judge_cell
 from cortexdsl.jobs.label import label_cell
-from cortexdsl.jobs.serve import refuse_missing_engines
+from cortexdsl.jobs.serve import free_port, refuse_missing_engines
 from cortexdsl.models.call_log.append_log import parse, whole_lines
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.direct import DirectTransport
@@ -381,6 +381,38 @@ def test_a_round_that_is_advanced_again_writes_the_same(tmp_path: Path, monkeypa
         log.unlink()
     call("advance", spec, "--round", "2")
     assert Path(requests).read_bytes() == before
+
+
+SERVER = """\
+import json, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from tests.jobs.stub_engine import completion
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.do_GET()
+        self.wfile.write(json.dumps(completion(body)).encode())
+
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_the_script_of_the_manual_makes_an_engine_of_a_server(
+    expected: dict[str, bytes], run: Run, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(repository))
+    page, port = (repository / "docs" / "files.md").read_text(encoding="utf-8"), str(free_port())
+    script = page.partition("```python\n")[2].partition("```")[0]
+    Path("serve.py").write_text(script.replace("8099", port), encoding="utf-8")
+    Path("server.py").write_text(SERVER, encoding="utf-8")
+    command = f"{sys.executable} serve.py {{requests}} {{replies}} {sys.executable} server.py {port}"
+    assert records(run(text=with_engine(command=command, parts=1))) == expected
 
 
 def test_an_edit_asks_for_new_calls_alone(run: Run) -> None:
