@@ -1,9 +1,7 @@
 # Judgements: if the metrics include `judged`, a model judges the answers of each cell. Its prompts contain the golds,
 # so its calls are logged in a folder of their own, which no debate reads.
 
-PRODUCTS.append(
-    lambda plan: [*all_judgements(plan), plan.layout.agreement] if plan.judging else []
-)
+PRODUCTS.append(lambda plan: all_judgements(plan) if plan.judging else [])
 
 
 rule judge:
@@ -29,23 +27,6 @@ rule judge:
         " --threads {threads} --out {output:q}"
         + (" --errors-again" if ERRORS_AGAIN else "")
         + " > {log:q} 2>&1"
-
-
-rule agreement:
-    input:
-        lambda wildcards: all_judgements(plan_of(wildcards.experiment)),
-    output:
-        Layout("results/{experiment}").agreement,
-    log:
-        "results/{experiment}/logs/agreement.log",
-    localrule: True
-    conda:
-        "../environment.yml"
-    params:
-        spec=spec_path,
-    shell:
-        "cortexdsl agreement {params.spec:q} --experiment {wildcards.experiment:q}"
-        " > {log:q} 2>&1"
 
 
 # A tournament: judges compare the answers of each two cells, in both orders, and the cells are ranked.

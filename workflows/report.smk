@@ -16,11 +16,6 @@ rule report:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
         hypotheses=Layout("results/{experiment}").hypotheses,
-        agreement=lambda wildcards: (
-            Layout(f"results/{wildcards.experiment}").agreement
-            if plan_of(wildcards.experiment).judging
-            else []
-        ),
         tournament=lambda wildcards: tournament_tables(plan_of(wildcards.experiment)),
         effects=lambda wildcards: (
             Layout(f"results/{wildcards.experiment}").effects

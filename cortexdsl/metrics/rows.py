@@ -194,19 +194,3 @@ class JudgeRow:
     alpha: float | None
     alpha_low: float | None
     alpha_high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementRow:
-    """A row of agreement.csv: judgements of one cell's answers, and exact match."""
-
-    dataset: str
-    cell: str
-    answers: int | None
-    unread: int | None
-    correct: float | None
-    exact: float | None
-    agree: float | None
-    kappa: float | None
-    judge_only: int | None
-    exact_only: int | None

@@ -1,4 +1,4 @@
-"""Tables that describe debates: agents.csv, calibration.csv, reliability.csv, persuasion.csv, agreement.csv.
+"""Tables that describe debates: agents.csv, calibration.csv, reliability.csv, persuasion.csv.
 
 They need no statistics, so that the job that scores a cell starts fast.
 """
@@ -6,8 +6,8 @@ They need no statistics, so that the job that scores a cell starts fast.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import pandas as pd
@@ -23,13 +23,11 @@ from cortexdsl.metrics.calibration import (
 )
 from cortexdsl.metrics.influence import Occasion, exposures, occasions
 from cortexdsl.metrics.replies import calls_of, total
-from cortexdsl.metrics.rows import AgentRow, AgreementRow, BinRow, CalibrationRow, PersuasionRow
-from cortexdsl.metrics.scores import Row
+from cortexdsl.metrics.rows import AgentRow, BinRow, CalibrationRow, PersuasionRow
 from cortexdsl.metrics.view import DebateView, Grade, view_debate
 from cortexdsl.records import Record
 from cortexdsl.stats.tables.calibration import BINS
 from cortexdsl.stats.tables.rows import columns_of
-from cortexdsl.tasks.judging import Answered, agreement
 
 KINDS: tuple[ConfidenceKind, ...] = get_args(ConfidenceKind)
 
@@ -226,45 +224,6 @@ def persuasion_table(records: Iterable[Record], grade: Grade) -> pd.DataFrame:
     columns = columns_of(PersuasionRow)
     rows = [[*pair, *(found[name] for name in columns[4:])] for pair, found in counts.items()]
     return pd.DataFrame(rows, columns=columns)
-
-
-EVERY_CELL = "all"
-
-
-def agreement_rows(
-    dataset: str, by_cell: Mapping[str, Mapping[Answered, bool | None]], exact: Mapping[Answered, bool]
-) -> Iterable[Row]:
-    """Compare judgements with exact match.
-
-    Each different answer to a question counts once within a cell, and once over all cells (`all`).
-
-    Parameters
-    ----------
-    dataset : str
-    by_cell : mapping of cell to judgements
-        (question id, answer) -> correct, incorrect, or None: unreadable, counted and left out of the rest.
-    exact : mapping
-        (question id, answer) -> exact match; empty if answers are not short texts.
-
-    Returns
-    -------
-    iterable of dict
-        `dataset, cell, answers, unread` (counts of different answers), `correct` (share of the readable ones),
-        `exact` (share of them that match exactly), `agree`, `kappa`, `judge_only`, `exact_only`: see
-        `cortexdsl.tasks.judging.Agreement`. Values that cannot be computed are None.
-    """
-    together = {answered: said for judged in by_cell.values() for answered, said in judged.items()}
-    for cell, judged in [*by_cell.items(), (EVERY_CELL, together)]:
-        read = {answered: said for answered, said in judged.items() if said is not None}
-        correct = sum(read.values()) / len(read) if read else None
-        counts = len(judged), len(judged) - len(read)
-        if read and exact:
-            matches = [exact[answered] for answered in read]
-            both = agreement(list(read.values()), matches)
-            compared: tuple[Any, ...] = both.agree, both.kappa, both.judge_only, both.exact_only
-            yield asdict(AgreementRow(dataset, cell, *counts, correct, sum(matches) / len(read), *compared))
-        else:
-            yield asdict(AgreementRow(dataset, cell, *counts, correct, *(None,) * 5))
 
 
 TABLES = ("agents", "calibration", "reliability", "persuasion")

@@ -207,8 +207,6 @@ class Layout:
     """The ballots of one judge of a tournament on the answers to a dataset."""
     ballot_calls = _Files("ballots/{dataset}/calls")
     """The folder of the call logs of a tournament's judges."""
-    agreement = _File("agreement.csv")
-    """The agreement of the judge with exact match."""
     comparisons = _File("comparisons.csv")
     """Comparisons of cells, by family."""
     """Bounds on the effect of missing and unreadable answers on comparisons."""

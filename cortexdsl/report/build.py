@@ -30,7 +30,6 @@ from cortexdsl.report.published import published_table
 from cortexdsl.report.tables.budgets import match_table
 from cortexdsl.report.tables.debates import (
     agent_table,
-    agreement_table,
     calibration_table,
     health_table,
     persuasion_table,
@@ -124,7 +123,7 @@ def _tables(folder: Path, data: ReportData, phases: Sequence[LearnedPhase]) -> l
     makers = (metric_tables, family_tables, claim_table, round_table, agent_table, health_table)
     some = [table for make in makers for table in make(data)]
     maybe = (
-        agreement_table(folder), published_table(data), persuasion_table(folder, data),
+        published_table(data), persuasion_table(folder, data),
         calibration_table(folder, data), learning_table(phases), match_table(data),
         fit_table(data.plan), label_table(folder),
     )  # fmt: skip

@@ -43,7 +43,7 @@ _DATA = {
     "confidence": "reliability",
 }
 _OWN_SECTIONS = (
-    "hypotheses", "rounds", "agents", "agreement", "health", FITS, LEARNING, PERSUASION, CALIBRATION,
+    "hypotheses", "rounds", "agents", "health", FITS, LEARNING, PERSUASION, CALIBRATION,
     EFFECTS, CAUSES, TOURNAMENT, JUDGES,
 )  # fmt: skip
 """Tables that have a place of their own; all others stand with the metrics."""

@@ -73,57 +73,6 @@ def read_judgement(text: str) -> bool | None:
     return None if word is None else word.lower() in _RIGHT
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement of judgements with exact match.
-
-    Attributes
-    ----------
-    judged : int
-        Answers with a readable judgement.
-    unread : int
-        Answers without one; left out of the rest.
-    agree : float
-        Share on which both say the same.
-    kappa : float or None
-        Cohen's kappa, (p_o - p_e) / (1 - p_e); None if chance alone explains all (p_e = 1).
-    judge_only, exact_only : int
-        Right to the judge alone, and to exact match alone.
-    """
-
-    judged: int
-    unread: int
-    agree: float
-    kappa: float | None
-    judge_only: int
-    exact_only: int
-
-
-def agreement(judged: Sequence[bool | None], exact: Sequence[bool]) -> Agreement:
-    """Compare judgements with exact match, answer by answer.
-
-    Raises
-    ------
-    ValueError
-        If the two differ in length, or no judgement could be read.
-    """
-    pairs = [(said, match) for said, match in zip(judged, exact, strict=True) if said is not None]
-    if not pairs:
-        raise ValueError("no readable judgement")
-    n = len(pairs)
-    observed = sum(said == match for said, match in pairs) / n
-    judge_rate, exact_rate = sum(said for said, _ in pairs) / n, sum(match for _, match in pairs) / n
-    expected = judge_rate * exact_rate + (1 - judge_rate) * (1 - exact_rate)
-    return Agreement(
-        judged=n,
-        unread=len(judged) - n,
-        agree=observed,
-        kappa=None if expected == 1 else (observed - expected) / (1 - expected),
-        judge_only=sum(said and not match for said, match in pairs),
-        exact_only=sum(match and not said for said, match in pairs),
-    )
-
-
 SCHEMA_VERSION = 1
 _WORDS: Mapping[bool | None, str | None] = {True: "correct", False: "incorrect", None: None}
 _MEANT = {word: meant for meant, word in _WORDS.items()}

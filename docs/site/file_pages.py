@@ -29,7 +29,6 @@ TABLES: Mapping[str, tuple[str, type]] = {
     "persuasion.csv": ("Answers that a listener heard from a speaker, and those that it adopted.", rows.PersuasionRow),
     "calibration.csv": ("Sources of confidence of cells.", rows.CalibrationRow),
     "reliability.csv": ("Answers by bins of confidence, and the share of them that is right.", rows.BinRow),
-    "agreement.csv": ("Answers that a judge graded, compared with exact match.", rows.AgreementRow),
     "labels.csv": (
         "[Labels](../labels.md) of turns. `value` is empty if the judge's reply could not be read; `call` is the key "
         "of its call.",

@@ -15,9 +15,9 @@ from cortexdsl.core.metrics import ALIASES, METRICS
 from cortexdsl.errors import InputError
 from cortexdsl.metrics.estimates import Sums, _draws, estimate, metrics_table, round_table
 from cortexdsl.metrics.registry import MEASURES, OF_JOB, READINGS, asked_measures
-from cortexdsl.metrics.rows import AgentRow, AgreementRow, BinRow, CalibrationRow, PersuasionRow
+from cortexdsl.metrics.rows import AgentRow, BinRow, CalibrationRow, PersuasionRow
 from cortexdsl.metrics.scores import round_rows, score_rows
-from cortexdsl.metrics.tables import agent_table, agreement_rows, debate_tables
+from cortexdsl.metrics.tables import agent_table, debate_tables
 from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.stats.tables.rows import columns_of
 from cortexdsl.stats.tables.score_table import metric_named, score_table
@@ -275,5 +275,3 @@ def test_each_table_is_read_by_the_class_that_it_is_written_by(tmp_path: Path) -
         rows = read_frame(tmp_path / f"{name}.csv", kind)
         assert len(rows) == len(written[name]) > 0
         assert [getattr(rows[0], column) for column in columns_of(kind)[:3]] == written[name].iloc[0, :3].tolist()
-    (judged, _) = agreement_rows("sums", {"full": {("q1", "R"): True}}, {})
-    assert list(judged) == columns_of(AgreementRow)

@@ -133,7 +133,7 @@ def _all_outputs(plan: Plan) -> Iterator[str]:
     yield from (path for table in PARTS for path in table_parts(plan, table))
     yield from (*all_labels(plan), *map(layout.table, (*TABLES, "labels")))
     yield from (layout.look(batch) for batch in range(1, plan.batches + 1))
-    yield from (layout.plan, layout.metrics, layout.effects, layout.agreement, layout.report)
+    yield from (layout.plan, layout.metrics, layout.effects, layout.report)
     yield from tournament_tables(plan)
     yield from (layout.pairs(one.name, phase.label) for one in plan.trainings for phase in one.phases)
     yield from fit_files(plan)

@@ -37,7 +37,7 @@ _STAGES = {
     "training": (("trajectories", "pairs", "train"), ("train",)),
     "searching": (("pool",), ("pools",)),
     "debating": (("debate", "look"), ("debates", "looks")),
-    "judging": (("judge", "agreement", "ballots"), ("judgements", "agreement.csv", "ballots")),
+    "judging": (("judge", "ballots"), ("judgements", "ballots")),
     "scoring": (("label", "labels", "score"), ("parts", *(f"{table}.csv" for table in (*TABLES, "labels")))),
     "testing": (("verdict", "tournament"), ()),
     "testing what-ifs": (("whatif",), ("whatif",)),
@@ -199,6 +199,7 @@ def _write(layout: Layout, record: RunRecord) -> None:
 
 def _is_certain(path: str) -> bool:
     """Return whether every experiment has an output, whatever its spec: what an edit took away is never made."""
+    # Runs of earlier versions list agreement.csv, which judged experiments had.
     return path == "report.html" or ("/" not in path and path.endswith(".csv") and path != "agreement.csv")
 
 

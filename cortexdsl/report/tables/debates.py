@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from cortexdsl.core.metrics import RANKING_METRICS, TOOL_METRICS
-from cortexdsl.metrics.rows import AgentRow, AgreementRow, CalibrationRow, PersuasionRow
+from cortexdsl.metrics.rows import AgentRow, CalibrationRow, PersuasionRow
 from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, number
 from cortexdsl.plan.layout import Layout
 from cortexdsl.records.links import Mark, find_link
@@ -30,7 +30,7 @@ from cortexdsl.report.tables.table import (
     whole,
 )
 
-PERSUASION, CALIBRATION, AGREEMENT = "persuasion", "calibration", "agreement"
+PERSUASION, CALIBRATION = "persuasion", "calibration"
 MOST = 200
 """Rows of the table of persuasion. If there are more, the points of grids are in the file alone."""
 
@@ -156,32 +156,6 @@ def calibration_table(folder: Path, data: ReportData) -> Table | None:
         sorted(rows, key=lambda row: data.rank(row.cell)),
         "Stated: what the reply says. Logprob, consistency, verifier: what the method measured. Recalibrated: what the "
         "debate used. Brier score and ECE (calibration error): lower is better.",
-    )
-
-
-def agreement_table(folder: Path) -> Table | None:
-    """Return how far the judge agrees with exact match; None if nothing was judged."""
-    rows = read_frame(folder / "agreement.csv", AgreementRow)
-    if not rows:
-        return None
-    fields = [
-        text("Cell", "cell"),
-        text("Dataset", "dataset"),
-        count("Answers", "answers"),
-        count("Unreadable", "unread"),
-        share("Correct", "correct"),
-        share("Exact match", "exact"),
-        share("Agree", "agree"),
-        value("Kappa", "kappa", lambda kappa: number(kappa, 2)),
-        count("Right to the judge alone", "judge_only"),
-        count("Exact alone", "exact_only"),
-    ]
-    return tabulate(
-        AGREEMENT,
-        "What the judging model said of each different answer, beside exact match.",
-        fields,
-        rows,
-        "Shares of the answers whose judgement could be read; an unreadable one scores 0. Kappa: Cohen's.",
     )
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from cortexdsl.core import Model, Question
 from cortexdsl.errors import RecordError
-from cortexdsl.metrics.tables import agreement_rows
 from cortexdsl.tasks.judging import Judgement, Judgements, judge_call, judgement_lines
 from cortexdsl.templates.templates import Templates
 
@@ -49,23 +48,3 @@ def test_a_broken_file_of_judgements_is_named_with_its_line(tmp_path: Path, line
     path.write_text(line, encoding="utf-8")
     with pytest.raises(RecordError, match=r"cell\.jsonl:1: not a line of judgements"):
         Judgements(path)
-
-
-def test_agreement_counts_each_answer_once_over_all_cells() -> None:
-    """By hand. All cells: 4 answers, 1 unread; of 3, both say right of q1/a, wrong of q2/b, they differ on q1/c:
-    p_o = 2/3; rates 2/3 and 1/3, so p_e = 2/9 + 2/9 = 4/9, kappa = (6/9 - 4/9) / (5/9) = 0.4."""
-    one = {("q1", "a"): True, ("q2", "b"): False, ("q3", "d"): None}
-    two = {("q1", "a"): True, ("q1", "c"): True}
-    exact = {("q1", "a"): True, ("q1", "c"): False, ("q2", "b"): False, ("q3", "d"): False}
-    rows = list(agreement_rows("made", {"one": one, "two": two}, exact))
-    assert [(row["cell"], row["answers"], row["unread"]) for row in rows] == [
-        ("one", 3, 1),
-        ("two", 2, 0),
-        ("all", 4, 1),
-    ]
-    assert (rows[0]["agree"], rows[0]["kappa"]) == (1.0, 1.0)
-    assert rows[2]["agree"] == pytest.approx(2 / 3)
-    assert rows[2]["kappa"] == pytest.approx(0.4)
-    assert (rows[2]["judge_only"], rows[2]["exact_only"]) == (1, 0)
-    free = next(iter(agreement_rows("made", {"one": one}, {})))
-    assert (free["correct"], free["exact"], free["kappa"]) == (0.5, None, None)
