@@ -14,7 +14,7 @@ from scipy import stats
 from cortexdsl.core.metrics import ALIASES, METRICS
 from cortexdsl.errors import InputError
 from cortexdsl.metrics.estimates import Sums, _draws, estimate, metrics_table, round_table
-from cortexdsl.metrics.registry import MEASURES, OF_JOB, READINGS, asked_measures
+from cortexdsl.metrics.registry import MEASURES, OF_JOB, asked_measures
 from cortexdsl.metrics.rows import AgentRow, BinRow, CalibrationRow, PersuasionRow
 from cortexdsl.metrics.scores import round_rows, score_rows
 from cortexdsl.metrics.tables import agent_table, debate_tables
@@ -164,9 +164,8 @@ def test_columns_and_order_follow_the_contract() -> None:
 
 
 def test_every_metric_has_its_columns_and_every_alias_its_metric() -> None:
-    both_readings = {f"{reading}_{what}" for reading in READINGS for what in ("score", "unparsed")}
     for metric in METRICS.values():
-        assert metric.column in {*MEASURES, *asked_measures(METRICS), *OF_JOB, *both_readings}
+        assert metric.column in {*MEASURES, *asked_measures(METRICS), *OF_JOB}
         assert metric.per is None or metric.per in {*MEASURES, *OF_JOB}
     assert set(ALIASES.values()) <= set(METRICS)
     assert metric_named("cons") is METRICS["consensus"]
