@@ -161,7 +161,6 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "shows": _TURNS,
     "roles": {"first": "1", "second": "2"},
     "correction": {"hommel": "holm", "by": "bh"},
-    "by": {"tree": "logistic"},
     "quote": {"reasoning": "whole"},
     "deterministic": {"required": "true"},
     "loss": dict.fromkeys(("dpo_norm", "ipo", "hinge", "nca", "bco", "sppo", "apo_zero", "apo_down"), "dpo"),
