@@ -9,6 +9,7 @@ _AGENTS = ("n_agents", "num_agents", "agent_count", "number_of_agents")
 _DECISIONS = ("aggregate", "aggregator", "aggregation", "vote", "decision")
 _GRAPHS = ("graph", "topology", "listens", "listens_to", "communication", "connections", "neighbors")
 _PROMPTS = ("prompt_template", "template", "instructions", "system_prompt", "system")
+_SHORT_FORMS = {"RingText": "ring", "GroupsForm": "groups", "RandomEdgesText": "random", "EdgesText": "edges"}
 _SAMPLING = ("temperature", "top_p", "max_tokens")
 
 GUESSES: Mapping[str, Mapping[str, str]] = {
@@ -39,6 +40,24 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(_GRAPHS, "hears: {} in a step"),
     },
     "LoopText": {"when": "if: {}"},
+    "until": dict.fromkeys(("consensus", "agreement", "majority"), "until: agreement >= {}"),
+    "decide": {
+        "weight": "decide: {vote: last * ({})} to weigh votes; if one agent decides, {choose: debater, weight: {}, "
+        "keep: {top: 1}} as the last item of the schedule, and decide: majority"
+    },
+    **{
+        form: dict.fromkeys(
+            ("topology", "where", "weight", "keep"), f"{{topology: {{{key}: ...}}, where: ..., weight: ...}}"
+        )
+        for form, key in _SHORT_FORMS.items()
+    },
+    "SelectionForm": {
+        "star": "{networkx: star_graph, n: 3}, where n counts the agents beside the first one, the centre",
+        **dict.fromkeys(("chain", "line", "path"), "{networkx: path_graph}"),
+        **dict.fromkeys(
+            ("anonymous", "names"), "nothing: a prompt shows names only if its template writes turn.speaker"
+        ),
+    },
     "AnalysisText": dict.fromkeys(
         ("stop", "stopping", "early_stopping"), "stopping: {min_questions: 50} at the top of the spec"
     ),
@@ -46,11 +65,13 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(_GRAPHS, "hears: {}"),
         **dict.fromkeys(_PROMPTS, "prompt: {}"),
         **dict.fromkeys(("n", "num_samples", "n_samples"), "samples: {}"),
+        "answer": "reads: comment, if the reply has no answer",
         **dict.fromkeys(("llm", "provider"), "model: NAME, the name of an entry of models"),
     },
     "setting": {
         **dict.fromkeys(_ROUNDS, "rounds: {}"),
         **dict.fromkeys(_AGENTS, "agents: [NAMES], the agents that debate"),
+        "agent": "agents: [{}]",
         **dict.fromkeys(_DECISIONS, "protocol: debate, decide: {}; other protocols decide as their papers do"),
         **dict.fromkeys(("llm", "model", "provider"), "it in an entry of models, which agents name"),
         **dict.fromkeys(_GRAPHS, "protocol: debate, topology: {}; other protocols have the graphs of their papers"),
@@ -59,3 +80,21 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
     },
 }
 """By place, as in `old_words.KEYS`: keys, each with the line to write, in which `{}` stands for the value."""
+
+_LAYOUTS = {
+    "star": "{networkx: star_graph, n: 3}",
+    **dict.fromkeys(("chain", "line", "path"), "{networkx: path_graph}"),
+    **dict.fromkeys(("all", "full", "complete", "fully_connected"), "everyone"),
+}
+VALUES: Mapping[str, Mapping[str, str]] = {
+    "hears": {**_LAYOUTS, "none": "nobody"},
+    "topology": _LAYOUTS,
+    "reads": {"none": "comment", "nothing": "comment"},
+    "protocol": {
+        **dict.fromkeys(("mad", "multi-agent-debate", "round-robin"), "debate"),
+        **dict.fromkeys(("single", "alone", "baseline", "zero-shot"), "standard"),
+        **dict.fromkeys(("vote", "majority", "majority-vote"), "voting"),
+        "judge": "mad-judge",
+    },
+}
+"""By key: values that people try, each with the one to write."""

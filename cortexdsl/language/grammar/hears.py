@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, Union
 
-from pydantic import AfterValidator, Field, create_model, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
 from cortexdsl.core import KEEP_RULES, KEEP_TRUE, Keep, graphs
 from cortexdsl.core.keep_rules import KeepRule
@@ -89,8 +89,30 @@ _Everyone: TypeAlias = Annotated[Literal["everyone"], AfterValidator(lambda word
 _Ring: TypeAlias = Annotated[graphs.Ring, FromCore(reach=Count)]
 _Groups: TypeAlias = Annotated[graphs.Groups, WrittenAs(GroupsForm)]
 _Pair: TypeAlias = Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)]
-_Edges: TypeAlias = Annotated[graphs.Edges, FromCore(pairs=tuple[_Pair, ...])]
-_Random: TypeAlias = Annotated[graphs.RandomEdges, FromCore(p=Annotated[Share | Setting, OneOf()])]
+
+
+def _pairs(value: Any) -> Any:
+    if not isinstance(value, list) or not all(isinstance(pair, list) for pair in value):
+        raise invalid("an edge is a pair of agents", "write {edges: [[ann, bob], ...]}, with which bob hears ann")
+    return value
+
+
+_Pairs: TypeAlias = Annotated[tuple[_Pair, ...], BeforeValidator(_pairs, json_schema_input_type=tuple[_Pair, ...])]
+_Edges: TypeAlias = Annotated[graphs.Edges, FromCore(pairs=_Pairs)]
+
+
+def _probability(value: Any) -> Any:
+    if type(value) is int and value > 0:
+        remedy = f"write {{weight: random, keep: {{top: {value}}}}} for {value} of the others, or a share such as 0.4"
+        raise invalid("each other agent is heard with this probability", remedy)
+    return value
+
+
+_Probability: TypeAlias = Annotated[Share | Setting, OneOf()]
+_Random: TypeAlias = Annotated[
+    graphs.RandomEdges,
+    FromCore(p=Annotated[_Probability, BeforeValidator(_probability, json_schema_input_type=_Probability)]),
+]
 _NetworkX: TypeAlias = Annotated[graphs.NetworkX, WrittenAs(NetworkXForm)]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cortexdsl.expressions.spellings import from_record
-from cortexdsl.language.grammar.guesses import GUESSES
+from cortexdsl.language.grammar import guesses
 
 _BATCHES = "engine: NAME, and engines: {NAME: {command: cortexdsl batch PROVIDER {requests} {replies}}}"
 
@@ -36,6 +36,16 @@ def _steps(steps: Any) -> str:
     """Return the correction that three thresholds mean, the highest first."""
     high, middle, low = steps if isinstance(steps, list) and len(steps) == 3 else (0.8, 0.6, 0.3)
     return f"recalibration: {_flow({0: low, low: 'keep', middle: middle, high: high})}"
+
+
+def _majority(options: Any) -> str:
+    """Return the decision that options of the majority mean."""
+    match options:
+        case {"weight": "confidence"}:
+            return "decide: weighted"
+        case {"weight": weight}:
+            return f"decide: {{vote: last * ({weight})}}"
+    return "decide: [majority, none]"
 
 
 def _participation(counts: Any) -> str:
@@ -130,7 +140,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     "decide": {
         "else": "decide: [ROLE, {}]",
         "last": "decide: {}",
-        "majority": "decide: [majority, none]",
+        "majority": _majority,
         "trimmed": lambda share: f"decide: {'median' if share == 0.5 else 'mean'}",
         "pool": "decide: weighted, which sums confidences",
         "weighted": "decide: [weighted, none]",
@@ -171,6 +181,7 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "shard_size": {"auto": ""},
 }
 """By the key that is written now: old values, each with the new one."""
+_ANSWERED = {key: {**VALUES.get(key, {}), **guesses.VALUES.get(key, {})} for key in {**VALUES, **guesses.VALUES}}
 
 GONE_NAMES: Mapping[str, str] = {
     "changes": "write answer != before(answer): whether the last answer is another than the one before",
@@ -188,7 +199,7 @@ def key_remedy(place: str, key: object, value: Any) -> str:
 
     Old values and names of expressions in the value are replaced in the line, too.
     """
-    line = KEYS.get(place, {}).get(str(key)) or GUESSES.get(place, {}).get(str(key), "")
+    line = KEYS.get(place, {}).get(str(key)) or guesses.GUESSES.get(place, {}).get(str(key), "")
     if callable(line):
         return f"write {line(value)}"
     return f"write {line.replace('{}', _flow(_renewed(line.partition(':')[0], value)))}" if line else ""
@@ -200,7 +211,9 @@ def value_remedy(route: Sequence[object], value: Any) -> str:
     if isinstance(value, dict):
         lines = [key_remedy(place, key, inner) for place in places for key, inner in reversed(value.items())]
         return next(filter(None, lines), "")
-    words = [VALUES[place][value] for place in places if isinstance(value, str) and value in VALUES.get(place, {})]
+    words = [
+        _ANSWERED[place][value] for place in places if isinstance(value, str) and value in _ANSWERED.get(place, {})
+    ]
     label = "" if isinstance(route[-1], int) else f"{route[-1]}: "
     if not words:
         return ""

@@ -173,10 +173,11 @@ RoleText: TypeAlias = Annotated[
     RoleWord
     | Setting
     | Annotated[Whole, Field(ge=1)]
+    | Annotated[Name, AfterValidator(lambda name: (name,))]
     | Annotated[tuple[Name, ...], Field(min_length=1)]
     | ModelForm
     | ToolForm,
-    OneOf("the number of an agent", "[agent names]"),
+    OneOf("the name or number of an agent", "[agent names]"),
 ]
 
 

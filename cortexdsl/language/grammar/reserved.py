@@ -12,7 +12,7 @@ from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.grammar.protocol import DecideWord, RoleWord
 
 RESERVED: Mapping[str, tuple[str, ...]] = {
-    "agents": ("everyone", ELSE),
+    "agents": (*get_args(RoleWord), ELSE),
     "teams": ("everyone",),
     "methods": get_args(CellsWord),
     "datasets": tuple(DATASET_WORDS),

@@ -27,7 +27,7 @@ from cortexdsl.language.grammar.entries import (
 )
 from cortexdsl.language.grammar.expressions import TurnCondition
 from cortexdsl.language.grammar.hears import HearsText
-from cortexdsl.language.grammar.old_words import key_remedy
+from cortexdsl.language.grammar.old_words import key_remedy, value_remedy
 
 
 class SayForm(StrictEntry):
@@ -82,7 +82,7 @@ def _readable(reads: tuple[str, ...]) -> tuple[str, ...]:
     if not reads:
         raise invalid("nothing is read", "name what the reply is read for, such as answer")
     if reads[0] not in get_args(Reads):
-        raise invalid(f"reads is {reads[0]}", nearest(reads[0], get_args(Reads)))
+        raise invalid(f"reads is {reads[0]}", value_remedy(("reads",), reads[0]) or nearest(reads[0], get_args(Reads)))
     if reads[0] == "belief":  # a belief is about an answer, which is read first
         reads = ("answer", *reads)
     if reads[0] == "quotes":

@@ -142,7 +142,8 @@ def unknown_axis(spec: Spec, mark: str, axis: str, protocol: Protocol) -> Proble
         return None
     settings = f"settings of {protocol.name}"
     remedy = (
-        key_remedy("setting", head, "[...]")
+        (f"write models.NAME.{head}" if head in ModelText.model_fields else "")
+        or key_remedy("setting", head, "[...]")
         or nearest(head, protocol.settings, say=settings)
         or f"{protocol.name} has no settings"
     )

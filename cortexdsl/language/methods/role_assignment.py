@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import get_args
 
 from cortexdsl.core import (
     ELSE,
@@ -22,8 +23,8 @@ from cortexdsl.engine.methods import debating_roles, scheduled_choices, with_eac
 from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.confidence import PROMPT, MeasureBy
 from cortexdsl.language.grammar.methods import MethodText
-from cortexdsl.language.grammar.old_words import key_remedy
-from cortexdsl.language.grammar.protocol import ModelForm, ToolForm
+from cortexdsl.language.grammar.old_words import key_remedy, value_remedy
+from cortexdsl.language.grammar.protocol import ModelForm, RoleWord, ToolForm
 from cortexdsl.language.grammar.steps import SayForm, VariantsForm
 from cortexdsl.language.nodes import Node, Route, dotted, refuse
 from cortexdsl.language.problems import validate
@@ -126,7 +127,10 @@ def _players(
             for i, name in enumerate(binding):
                 if name not in known:
                     what = f"{called}: there is no agent {name}"
-                    refuse(node.where((role, i)), what, nearest(name, known, say="agents"))
+                    remedy = value_remedy(("roles",), name) or nearest(
+                        name, (*known, *get_args(RoleWord)), say="agents"
+                    )
+                    refuse(node.where((role, i)) if len(binding) > 1 else mark, what, remedy)
             if len(set(binding)) < len(binding):
                 refuse(mark, f"{called}: an agent is named twice", "name each once, or make a team with copies")
             return tuple(known[name] for name in binding)

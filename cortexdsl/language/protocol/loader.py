@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from cortexdsl.errors import nearest
+from cortexdsl.language.grammar.old_words import value_remedy
 from cortexdsl.language.grammar.protocol import ProtocolText
 from cortexdsl.language.nodes import Mark, Node, dotted, refuse
 from cortexdsl.language.problems import validate
@@ -82,7 +83,7 @@ def load_protocol(
         return protocol_of(path.stem, read(path))
     if name not in builtin_names():
         known = (*(inline or ()), *builtin_names())
-        remedy = nearest(name, known, say="protocols")
+        remedy = value_remedy(("protocol",), name) or nearest(name, known, say="protocols")
         refuse(mark or name, f"there is no protocol {name}", f"{remedy}; or ./FILE.yaml beside the spec")
     return _builtin(name)
 

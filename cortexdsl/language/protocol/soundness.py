@@ -140,10 +140,9 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
             yield problem_at(("steps", name, "role"), f"there is no role {step.role}", remedy)
         for role in _heard_roles(step.hears):
             if role not in text.roles:
-                is_condition = is_expression(role, "weight")
-                remedy = (
-                    f"write {{where: {role}}}" if is_condition else nearest(role, [*get_args(HearsWord), *text.roles])
-                )
+                condition = f"write {{where: {role}}}" if is_expression(role, "weight") else ""
+                known = [*get_args(HearsWord), *text.roles]
+                remedy = condition or value_remedy(("hears",), role) or nearest(role, known)
                 yield problem_at(("steps", name, "hears"), f"there is no role {role}", remedy)
         if step.of and step.of not in text.roles:
             remedy = value_remedy(("each",), step.of) or nearest(step.of, text.roles, say="roles")
@@ -155,7 +154,8 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
     for choice, route in choices:
         for who, word in {choice.source: "from", choice.role: "choose"}.items():
             if who not in text.roles:
-                yield problem_at((*route, word), f"there is no role {who}", nearest(who, text.roles, say="roles"))
+                remedy = nearest(who, text.roles, say="roles") + f"; or write roles: {{{who}: everyone}}"
+                yield problem_at((*route, word), f"there is no role {who}", remedy)
     spoken = {step.role for step in text.steps.values()}
     used = spoken.union(text.voters, *((choice.role, choice.source) for choice, _ in choices))
     used |= {name for step in text.steps.values() if isinstance(step.prompt, dict) for name in step.prompt}
@@ -188,7 +188,8 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
     yield from _debaters(text, answering, problem_at)
     if (role := text.decide.role) is not None:
         if role not in text.roles:
-            remedy = nearest(role, [*get_args(DecideWord), *text.roles])
+            is_step = f"write decide: {text.steps[role].role}, the role of this step" if role in text.steps else ""
+            remedy = is_step or nearest(role, [*get_args(DecideWord), *text.roles])
             yield problem_at(("decide",), f"there is no role {role}", remedy)
         elif role not in answering:
             remedy = f"let one have reads: answer, or write decide: {' or '.join(dict.fromkeys(answering))}"
