@@ -127,7 +127,7 @@ def _players(
             for i, name in enumerate(binding):
                 if name not in known:
                     what = f"{called}: there is no agent {name}"
-                    remedy = value_remedy(("roles",), name) or nearest(
+                    remedy = value_remedy(("roles", role), name) or nearest(
                         name, (*known, *get_args(RoleWord)), say="agents"
                     )
                     refuse(node.where((role, i)) if len(binding) > 1 else mark, what, remedy)
