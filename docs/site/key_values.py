@@ -32,6 +32,7 @@ VALUES: Mapping[str, Values] = {
             "`everyone`": "all agents of the team.",
             "`extra`": "an agent that is not in the team, with the name of the role and the first agent's model.",
             "whole number at least 1": "the agent at this place in the team.",
+            "text": "`NAME`: the agent with this name.",
             "list of texts": "`[NAMES]`: the agents with these names.",
         },
     ),

@@ -72,7 +72,7 @@ GUESSED = [
     ("decide: majority", "decide: ^revise", "there is no role revise", "write decide: debater, the role of this step"),
     ("prompt: common/answer.j2", "^answer: none, prompt: a.j2", "answer.answer", "write reads: comment, if"),
     ("prompt: common/answer.j2", "reads: ^none, prompt: a.j2", "reads is none", "write reads: comment"),
-    ("{protocol: own}", "{protocol: ^single}", "there is no protocol single", "write protocol: standard"),
+    ("{protocol: own}", "{protocol: ^mad}", "there is no protocol mad", "write protocol: debate"),
     ("{protocol: own}", "{protocol: own}\ngrid: {own: {^temperature: [0]}}", "axis", "write models.NAME.temperature"),
     ("methods:\n", "^temperature: 0.7\nmethods:\n", "unknown key temperature", "models: {NAME: {temperature: 0.7}}"),
 ]  # fmt: skip

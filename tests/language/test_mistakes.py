@@ -32,7 +32,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("", "grid: {^sprase: {keep: [mean]}}", "there is no method sprase", "did you mean sparse?"),
     ("", "grid: ^[{method: sparse, vary: {keep: [mean]}}]", "a mapping of methods", "{METHOD: [{...}, {...}]}"),
     ("", "grid: {^x: [{keep: [mean]}]}", "there is no method x", "sparse"),
-    ("", "analysis: {judge: ^{model: small}}", "the judge is an entry of models", "write judge: small"),
+    ("", "analysis: {judge: ^{model: small}}", "analysis.judge is ", "write judge: small"),
     ("", "stopping: {^fewest: 50}", "unknown key", "write min_questions: 50"),
     ("", "stopping: {^alpha: 0.1}", "unknown key", "write analysis: {alpha: 0.1}"),
     ("", "grid: {sparse: {keep: ^mean}}", "grid.sparse.keep is 'mean'; a list is needed", "[mean]"),

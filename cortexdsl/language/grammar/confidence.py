@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from cortexdsl.core import STATED, Measure, PlaceboKind
 from cortexdsl.language.grammar.core_words import WrittenAs
@@ -49,23 +49,7 @@ _Measure: TypeAlias = Annotated[
 ConfidenceText: TypeAlias = Annotated[Measure | MeasureBy, WrittenAs(_Measure)]
 
 
-FORMER_DEBATE_CONFIDENCE = ("linear", "log_odds", "verifier")
-
-
-def _refuse_former(value: Any) -> Any:
-    """Refuse the words of earlier versions with what to write instead."""
-    word = next(iter(value), "") if isinstance(value, dict) else value
-    if word in FORMER_DEBATE_CONFIDENCE:
-        remedy = "write weighted, or leave the key out: votes"
-        if word == "verifier":
-            remedy += "; confidence: verifier measures each answer"
-        raise invalid(f"{word} is no longer a source of the confidence of a debate", remedy)
-    return value
-
-
-DebateConfidenceText: TypeAlias = Annotated[
-    Literal["votes", "weighted"], BeforeValidator(_refuse_former, json_schema_input_type=Literal["votes", "weighted"])
-]
+DebateConfidenceText: TypeAlias = Literal["votes", "weighted"]
 
 
 class DeferText(StrictEntry):

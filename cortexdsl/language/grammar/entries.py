@@ -187,6 +187,17 @@ Duration: TypeAlias = Annotated[
 ]
 
 
+def not_listed(kind: Any, what: str, remedy: str) -> BeforeValidator:
+    """Return a validator of values of a type that says what is wrong with a list, and the remedy."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, list):
+            raise invalid(what, remedy)
+        return value
+
+    return BeforeValidator(check, json_schema_input_type=kind)
+
+
 # ---------------------------------------------------------------- unions of words and forms
 def listed(value: Any) -> Any:
     """Return a value as a list: one value alone may be written instead of a list."""

@@ -64,12 +64,6 @@ class FamilyText(StrictEntry):
     """The method or cell that they are compared to."""
 
 
-def _judge(value: Any) -> Any:
-    if isinstance(value, dict) and "model" in value:
-        raise invalid("the judge is an entry of models", f"write judge: {value['model']}")
-    return value
-
-
 class AnalysisText(StrictEntry):
     """Which metrics are computed, and which cells are compared."""
 
@@ -81,7 +75,7 @@ class AnalysisText(StrictEntry):
     """How p-values of claims and families are corrected."""
     alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.05
     """The significance level."""
-    judge: Annotated[Name, BeforeValidator(_judge, json_schema_input_type=Name)] | None = None
+    judge: Name | None = None
     """The entry of models that grades answers for the metric `judged`."""
     tournament: Annotated[tuple[Name, ...], Field(min_length=1)] = ()
     """Entries of models that compare the answers of each two cells, in both orders, so that cells are ranked."""

@@ -90,11 +90,6 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "hears": {**_LAYOUTS, "none": "nobody"},
     "topology": _LAYOUTS,
     "reads": {"none": "comment", "nothing": "comment"},
-    "protocol": {
-        **dict.fromkeys(("mad", "multi-agent-debate", "round-robin"), "debate"),
-        **dict.fromkeys(("single", "alone", "baseline", "zero-shot"), "standard"),
-        **dict.fromkeys(("vote", "majority", "majority-vote"), "voting"),
-        "judge": "mad-judge",
-    },
+    "protocol": dict.fromkeys(("mad", "multi-agent-debate", "round-robin"), "debate"),
 }
 """By key: values that people try, each with the one to write."""

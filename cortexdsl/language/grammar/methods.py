@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from cortexdsl.core.metrics import BUDGETS
 from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.confidence import ConfidenceText, DebateConfidenceText, DeferText, PlaceboText
-from cortexdsl.language.grammar.entries import Name, OneOf, Plain, StrictEntry, Text, Variable, invalid
+from cortexdsl.language.grammar.entries import Name, OneOf, Plain, StrictEntry, Text, Variable, invalid, not_listed
 from cortexdsl.language.grammar.protocol import RoleText
 from cortexdsl.language.grammar.steps import PromptText
 
@@ -135,15 +135,7 @@ AxesText: TypeAlias = Annotated[
 GridsText: TypeAlias = Annotated[AxesText | Annotated[tuple[AxesText, ...], Field(min_length=1)], OneOf()]
 
 
-def _grid(value: Any) -> Any:
-    if isinstance(value, list):
-        raise invalid(
-            "a grid is a mapping of methods",
-            "write grid: {METHOD: {SETTING: [VALUES]}}, or with several grids of a method {METHOD: [{...}, {...}]}",
-        )
-    return value
-
-
+_A_GRID = "write grid: {METHOD: {SETTING: [VALUES]}}, or with several grids of a method {METHOD: [{...}, {...}]}"
 GridText: TypeAlias = Annotated[
-    dict[Name, GridsText], BeforeValidator(_grid, json_schema_input_type=dict[Name, GridsText])
+    dict[Name, GridsText], not_listed(dict[Name, GridsText], "a grid is a mapping of methods", _A_GRID)
 ]

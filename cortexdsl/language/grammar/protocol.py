@@ -35,21 +35,9 @@ from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.schedule import ItemText
 from cortexdsl.language.grammar.steps import StepText
 
-
-def three_steps(high: float, middle: float, low: float) -> tuple[Bin, ...]:
-    """Return CortexDebate's bins (Eq. 2): >= high is high, [middle, high) middle, [low, middle) kept, the rest low."""
-    edges = (
-        Bin(high, 1.0, high, high_closed=True),
-        Bin(middle, high, middle),
-        Bin(low, middle, None),
-        Bin(0.0, low, low),
-    )
-    return tuple(bin_ for bin_ in edges if bin_.low < bin_.high or bin_.high_closed)
-
-
 NAMED_BINS: dict[str, tuple[Bin, ...]] = {
     "none": (),
-    "cortexdebate": three_steps(0.8, 0.6, 0.3),
+    "cortexdebate": (Bin(0.8, 1.0, 0.8, high_closed=True), Bin(0.6, 0.8, 0.6), Bin(0.3, 0.6, None), Bin(0.0, 0.3, 0.3)),
     "reconcile": (
         Bin(1.0, 1.0, 1.0, high_closed=True),
         Bin(0.9, 1.0, 0.8),
@@ -58,7 +46,7 @@ NAMED_BINS: dict[str, tuple[Bin, ...]] = {
         Bin(0.0, 0.6, 0.1, high_closed=True),
     ),
 }
-"""Sun et al. 2025 (arXiv 2507.03928), Algorithm 1; Chen et al. 2023 (arXiv 2309.13007), section 3."""
+"""Sun et al. 2025 (arXiv 2507.03928), equation 2 and Algorithm 1; Chen et al. 2023 (arXiv 2309.13007), section 3."""
 
 
 def _lower_bound(key: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import get_args
 
 from cortexdsl.claims.parser import DATASET_WORDS
-from cortexdsl.core import ELSE, Memory, Shows
+from cortexdsl.core import ELSE, Each, Memory, Shows
 from cortexdsl.language.grammar.experiment import CellsWord
 from cortexdsl.language.grammar.hears import HearsWord
 from cortexdsl.language.grammar.protocol import DecideWord, RoleWord
@@ -16,7 +16,9 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
     "teams": ("everyone",),
     "methods": get_args(CellsWord),
     "datasets": tuple(DATASET_WORDS),
-    "roles": tuple(dict.fromkeys((*get_args(RoleWord), *get_args(HearsWord), *get_args(DecideWord), "none", ELSE))),
+    "roles": tuple(
+        dict.fromkeys((*get_args(RoleWord), *get_args(HearsWord), *get_args(DecideWord), *get_args(Each), "none", ELSE))
+    ),
     "steps": tuple(dict.fromkeys((*get_args(Shows), *get_args(Memory)))),
 }
 """The words by section."""

@@ -13,7 +13,7 @@ from cortexdsl.errors import nearest
 from cortexdsl.expressions.names import NAMES
 from cortexdsl.expressions.negation import negated
 from cortexdsl.language.grammar.core_words import WrittenAs
-from cortexdsl.language.grammar.entries import CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
+from cortexdsl.language.grammar.entries import CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid, not_listed
 from cortexdsl.language.grammar.expressions import ChoiceWeight, expression
 from cortexdsl.language.grammar.hears import KeepText
 from cortexdsl.language.grammar.old_words import expression_remedy
@@ -125,14 +125,10 @@ class CaseText(StrictEntry):
         return next((name for name in (word, OTHERWISE) if name in self.do), None)
 
 
-def _one_source(value: Any) -> Any:
-    if isinstance(value, list):
-        raise invalid(
-            "candidates come from one role",
-            "write one role for all of them, roles: {both: everyone} or a list of agents, and let it debate:"
-            " voters: both",
-        )
-    return value
+_ONE_SOURCE = (
+    "write one role for all of them, roles: {both: everyone} or a list of agents, and let it debate: voters: both"
+)
+_Source: TypeAlias = Annotated[Name, not_listed(Name, "candidates come from one role", _ONE_SOURCE)]
 
 
 class ChooseText(StrictEntry):
@@ -148,7 +144,7 @@ class ChooseText(StrictEntry):
 
     choose: Name
     """The role that is filled."""
-    from_: Annotated[Name, BeforeValidator(_one_source, json_schema_input_type=Name)] | None = Field(None, alias="from")
+    from_: _Source | None = Field(None, alias="from")
     """The role whose agents are the candidates. Default: the role itself."""
     weight: ChoiceWeight | None = None
     """An expression with a value for each candidate."""

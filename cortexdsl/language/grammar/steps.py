@@ -24,6 +24,7 @@ from cortexdsl.language.grammar.entries import (
     Variable,
     invalid,
     listed,
+    not_listed,
 )
 from cortexdsl.language.grammar.expressions import TurnCondition
 from cortexdsl.language.grammar.hears import HearsText
@@ -96,15 +97,8 @@ def _readable(reads: tuple[str, ...]) -> tuple[str, ...]:
     return reads
 
 
-def _one_role(value: Any) -> Any:
-    if isinstance(value, list):
-        raise invalid(
-            "a step is spoken by one role",
-            "write a step for each, or one role for all of them: roles: {both: everyone}, or a list of agents",
-        )
-    return value
-
-
+_ONE_ROLE = "write a step for each, or one role for all of them: roles: {both: everyone}, or a list of agents"
+_Role: TypeAlias = Annotated[Name, not_listed(Name, "a step is spoken by one role", _ONE_ROLE)]
 _Source: TypeAlias = Annotated[Name | Setting, OneOf()]
 
 
@@ -151,7 +145,7 @@ class StepText(StrictEntry):
         "most": "write uses: how many times a turn may use tools",
     }
 
-    role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)]
+    role: _Role
     """The role whose agents speak."""
     prompt: PromptText
     """The template of the prompt, or several templates."""

@@ -78,8 +78,16 @@ def test_the_threshold_is_an_axis_and_chains_are_followed(tmp_path: Path) -> Non
             "remove budget: or defer:",
         ),
         (grid("debate_confidence", "[guess]"), "debate_confidence is 'guess'", "votes, weighted"),
-        (grid("debate_confidence", "[log_odds]"), "log_odds is no longer a source", "write weighted, or leave"),
-        (grid("debate_confidence", "[{verifier: small}]"), "verifier is no longer a source", "confidence: verifier"),
+        (
+            grid("debate_confidence", "[log_odds]"),
+            "debate_confidence is 'log_odds'",
+            "write debate_confidence: weighted",
+        ),
+        (
+            grid("debate_confidence", "[{verifier: small}]"),
+            "debate_confidence is ",
+            "confidence: verifier(small), which measures",
+        ),
     ],
 )
 def test_a_wrong_value_is_told_where_it_stands(tmp_path: Path, text: str, what: str, remedy: str) -> None:
