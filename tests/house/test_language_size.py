@@ -6,7 +6,7 @@ from benchmarks.house.language_size import fixed_values, places, places_of_proto
 
 NOT_YET_USED: set[str] = set()
 """Places that nothing uses. Give a new word an example in specs/examples/, and take out of here what has one."""
-MOST = {"places": 226, "places of a protocol": 62, "keys": 183, "fixed values": 64}
+MOST = {"places": 223, "places of a protocol": 62, "keys": 183, "fixed values": 63}
 """A new word makes the language harder to learn, so it replaces another one, or is worth a larger number here."""
 
 
