@@ -97,7 +97,7 @@ class Sender:
         """
         policy, clock = self._runtime.retry_policy, self._runtime.clock
         seconds = max(policy.seconds, ATTEMPTS_IN_TIME * (request.model.timeout or 0.0))
-        routes = self._endpoints.routes(request.model, self._budget.limits.connections, policy.head_start)
+        routes = self._endpoints.routes(request.model, self._budget.limits.connections)
         retries, moves = Retries(self._runtime, seconds), len(routes) - 1
         while True:
             came = clock()
@@ -204,10 +204,7 @@ class Sender:
         try:
             value, cost = await self._attempt(request, route)
         except Failure as failure:
-            if failure.was_sent:
-                meter.settle(reservation, cost_of_failure(request.model, failure, request.prompt_tokens).tokens)
-            else:
-                meter.give_back(reservation)
+            meter.settle(reservation, cost_of_failure(request.model, failure, request.prompt_tokens).tokens)
             raise
         except (BudgetError, RecordError):
             meter.give_back(reservation)
@@ -223,23 +220,22 @@ class Sender:
     async def _attempt(self, request: Request[T], route: Route) -> tuple[T, Usage]:
         """Send once if the budget allows it, book what the attempt has cost, however it ends, and return it as well."""
         model, prompt_tokens = request.model, request.prompt_tokens
-        async with route.first_call:
-            self._check()
-            reserved = self._budget.reserve(prompt_tokens, estimated_dollars(model, prompt_tokens, 0), self.seconds())
-            self._tally.in_flight += 1
-            task = asyncio.current_task()
-            self.sending.add(task)
-            try:
-                value = await request.send(route.address, route.key)
-            except Failure as failure:
-                self._budget.settle(reserved, cost_of_failure(model, failure, prompt_tokens))
-                raise
-            finally:
-                self._tally.in_flight -= 1
-                self.sending.discard(task)
-            cost = request.cost(value)
-            self._budget.settle(reserved, cost)
-            return value, cost
+        self._check()
+        reserved = self._budget.reserve(prompt_tokens, estimated_dollars(model, prompt_tokens, 0), self.seconds())
+        self._tally.in_flight += 1
+        task = asyncio.current_task()
+        self.sending.add(task)
+        try:
+            value = await request.send(route.address, route.key)
+        except Failure as failure:
+            self._budget.settle(reserved, cost_of_failure(model, failure, prompt_tokens))
+            raise
+        finally:
+            self._tally.in_flight -= 1
+            self.sending.discard(task)
+        cost = request.cost(value)
+        self._budget.settle(reserved, cost)
+        return value, cost
 
     def seconds(self) -> float:
         """Return the seconds that this job ran since it last booked any."""
@@ -327,8 +323,7 @@ def raise_unless_data(model: Model, exhausted: RetriesExhausted, tally: TallyWri
     is_left = exhausted.is_closing and is_passing
     if failure.kind.is_data and not is_left:
         return
-    if failure.was_sent:
-        tally.failed(failure.kind)
+    tally.failed(failure.kind)
     error = error_of(model, exhausted, secrets)
     raise (LeftError(str(error)) if is_left else error) from None
 

@@ -20,7 +20,6 @@ from cortexdsl.cli.verbs import parse
 from cortexdsl.core import Call
 from cortexdsl.jobs.debate import JOB
 from cortexdsl.models.call_keys import call_key
-from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.plan.compiler import compile_spec
@@ -104,8 +103,7 @@ class Workflow:
         _verb("verdict", plan.layout.root)
 
     async def _debate(self, plan: Plan, arguments: Sequence[str]) -> None:
-        runtime = Runtime(retry_policy=RetryPolicy(head_start=0.0))
-        async with SharedState({"direct": self._server}, runtime) as shared:
+        async with SharedState({"direct": self._server}) as shared:
             job = asyncio.create_task(JOB.attend(parse(arguments), shared))
             while not job.done():
                 await asyncio.wait([job], timeout=0.01)

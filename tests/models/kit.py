@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cortexdsl.core import Call, Model
-from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
+from cortexdsl.models.endpoints.retry import Runtime
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, TokenCounts
 
@@ -32,9 +32,7 @@ class Time:
         await asyncio.sleep(0)
 
     def runtime(self, **environment: str) -> Runtime:
-        """No call goes ahead of others here: what that is for has tests of its own."""
-        policy = RetryPolicy(head_start=0.0)
-        return Runtime(self.clock, self.sleep, lambda: 0.0, environment, policy, lambda: 1e9 + self.now)
+        return Runtime(self.clock, self.sleep, lambda: 0.0, environment, now=lambda: 1e9 + self.now)
 
 
 class Fake:

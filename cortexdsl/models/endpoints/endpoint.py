@@ -7,7 +7,6 @@ and falls to 80 %. Refusals that belong to one burst count once; a failing serve
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 import time
@@ -16,10 +15,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from cortexdsl.core import Model, Rate
-from cortexdsl.models.call_keys import plain
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.rates import RateFile, RateMeter, rate_path
-from cortexdsl.models.endpoints.retry import PROBE_SECONDS, FirstCall, Runtime
+from cortexdsl.models.endpoints.retry import PROBE_SECONDS, Runtime
 from cortexdsl.models.transports.addresses import mask_url, place_of
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
@@ -136,12 +134,6 @@ class Endpoint:
         self._clock = clock
         self._probing = asyncio.Lock()
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._first_calls: dict[tuple[str, str], FirstCall] = {}
-
-    def first_call(self, model: Model, head_start: float) -> FirstCall:
-        """Return the first call to a model with its options."""
-        entry = model.model, json.dumps(plain(model.options), sort_keys=True)
-        return self._first_calls.setdefault(entry, FirstCall(head_start))
 
     def answered(self) -> None:
         """Note a reply: an outage is over."""
@@ -257,13 +249,11 @@ class Route:
     ----------
     model : Model
     endpoint : Endpoint
-    first_call : FirstCall
     address, key : str or None
     """
 
     model: Model
     endpoint: Endpoint
-    first_call: FirstCall
     address: str | None
     key: str | None
 
@@ -288,7 +278,7 @@ class Endpoints:
         self._meters: dict[tuple[str, ...], RateMeter] = {}
         self._routes: dict[int, tuple[Route, ...]] = {}  # by the identity of the model, which a route keeps alive
 
-    def routes(self, model: Model, connections: int, head_start: float) -> tuple[Route, ...]:
+    def routes(self, model: Model, connections: int) -> tuple[Route, ...]:
         """Return how a model is reached at each of its addresses.
 
         Parameters
@@ -296,8 +286,6 @@ class Endpoints:
         model : Model
         connections : int
             The most calls in flight to an endpoint that is new.
-        head_start : float
-            The most seconds for which other calls wait for the first one to the model.
 
         Raises
         ------
@@ -315,7 +303,7 @@ class Endpoints:
             if endpoint is None:
                 name = mask_url(where[0]) if address else where[0]
                 endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(connections), self._clock, name)
-            routes.append(Route(model, endpoint, endpoint.first_call(model, head_start), address, key))
+            routes.append(Route(model, endpoint, address, key))
         if len(self._routes) >= MOST_ROUTES:  # a step with sampling of its own makes a model for each turn
             self._routes.clear()
         return self._routes.setdefault(id(model), tuple(routes))

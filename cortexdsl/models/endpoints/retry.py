@@ -1,4 +1,4 @@
-"""Retry policy of failed requests: limits of retries, and the outcome of the first call."""
+"""Retry policy of failed requests: how often and for how long they are sent again."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from cortexdsl.core import NO_USAGE, Usage
@@ -34,15 +33,12 @@ class RetryPolicy:
         No attempt begins later than this after the first one.
     first, longest : float
         Seconds before the second attempt, and the most that doubling them leads to.
-    head_start : float
-        Seconds that other calls to a model wait for the outcome of the first one.
     """
 
     attempts: Mapping[FailureKind, int] = field(default_factory=lambda: ATTEMPTS)
     seconds: float = 900.0
     first: float = 0.5
     longest: float = 60.0
-    head_start: float = 2.0
 
     def most_attempts(self, kind: FailureKind) -> int:
         """Return how many attempts a kind of failure gets."""
@@ -169,47 +165,3 @@ class AttemptResult(Generic[T]):
     value: T
     retries: Retries
     seconds: float
-
-
-class FirstCall:
-    """The first call to one model at one address, with one key and one set of options.
-
-    Calls that arrive while it is in flight wait for its outcome, but at most `head_start` seconds: servers refuse
-    keys, names and parameters before the model works, so a call that takes longer was accepted. If the first call
-    fails in a way that would end the run, all others fail with it and are not sent. Each call enters this context
-    before it is sent and leaves it when it has ended.
-    """
-
-    def __init__(self, head_start: float) -> None:
-        self._head_start = head_start
-        self._is_over: asyncio.Event | None = None
-        self._has_answered = False
-        self._refusal: Failure | None = None
-
-    async def __aenter__(self) -> None:
-        """Wait until the first call is over or has had its head start; the first caller does not wait.
-
-        Raises
-        ------
-        Failure
-            That of the first call, marked as not sent, if no call to the model can succeed.
-        """
-        if self._has_answered:
-            return
-        if self._is_over is None:
-            self._is_over = asyncio.Event()
-        elif not self._is_over.is_set() and self._head_start:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._is_over.wait(), self._head_start)
-        if self._refusal is not None:
-            raise self._refusal.not_sent()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        if error is None:
-            self._has_answered = True
-        elif isinstance(error, Failure) and error.kind.is_refusal and not error.is_mended and not self._has_answered:
-            self._refusal = error
-        if self._is_over is not None:
-            self._is_over.set()

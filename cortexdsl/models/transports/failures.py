@@ -32,8 +32,6 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         Seconds that the server asks to wait.
     is_certain : bool
         Trying again would give the same (an empty reply that was cut at `max_tokens`).
-    was_sent : bool
-        Whether a request was sent; not if the first call to the model had shown that it would be refused.
     refused : str
         The parameter that the request was refused for, if the call can be sent without it: it is sent again at once.
     usage : TokenCounts
@@ -54,7 +52,6 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         usage: TokenCounts = TokenCounts(),  # noqa: B008 (frozen)
         may_have_cost: bool | None = None,
         reasoning: str = "",
-        was_sent: bool = True,
     ) -> None:
         self.kind = kind
         self.usage, self.reasoning = usage, reasoning
@@ -64,17 +61,12 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         self.retry_after = retry_after
         self.is_certain = is_certain
         self.refused = ""
-        self.was_sent = was_sent
         super().__init__(f"{kind.value}: {self.what}")
 
     @property
     def is_mended(self) -> bool:
         """Whether the same call is sent otherwise from now on."""
         return bool(self.refused)
-
-    def not_sent(self) -> Failure:
-        """Return the same failure of a call that is not sent because of it."""
-        return Failure(self.kind, self.what, was_sent=False)
 
 
 def from_status(status: int, body: str, headers: Mapping[str, str], now: float) -> Failure:

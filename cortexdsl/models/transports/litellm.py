@@ -50,7 +50,7 @@ class LitellmTransport:
 
     def __init__(self, timeout: float = TIMEOUT) -> None:
         self._timeout = timeout
-        load()  # now, so that its seconds are not part of the first call's head start before the others
+        load()  # now, so that its seconds are not those of the first call
 
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         """Send a call once."""

@@ -33,7 +33,7 @@ class VirtualTime:
         await sleeper
 
     def runtime(self) -> Runtime:
-        return Runtime(self.clock, self.sleep, lambda: 0.0, KEYS, RetryPolicy(head_start=0.0), self.clock)
+        return Runtime(self.clock, self.sleep, lambda: 0.0, KEYS, RetryPolicy(), self.clock)
 
     async def _drive(self, work: Coroutine[Any, Any, T]) -> T:
         loop = asyncio.get_running_loop()

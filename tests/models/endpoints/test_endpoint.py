@@ -165,7 +165,7 @@ def test_models_made_for_single_turns_share_an_endpoint_and_are_not_kept() -> No
     """A step with sampling of its own makes a model for each turn."""
     endpoints = Endpoints(Secrets({}))
     made = [Model("m", "direct/m", api_base="http://127.0.0.1:1/v1") for _ in range(2 * MOST_ROUTES + 1)]
-    routes = [endpoints.routes(model, 4, 1.0) for model in made]
-    assert len({id(route.endpoint) for (route,) in routes}) == len({id(route.first_call) for (route,) in routes}) == 1
-    assert endpoints.routes(made[-1], 4, 1.0) is routes[-1]
-    assert endpoints.routes(made[0], 4, 1.0) is not routes[0]
+    routes = [endpoints.routes(model, 4) for model in made]
+    assert len({id(route.endpoint) for (route,) in routes}) == 1
+    assert endpoints.routes(made[-1], 4) is routes[-1]
+    assert endpoints.routes(made[0], 4) is not routes[0]
