@@ -115,7 +115,7 @@ class Sender:
                     endpoint.leave()
             except Failure as failure:
                 if (held := endpoint.failed(failure, seconds)) > 0:
-                    meter.hold(held)  # jobs of other processes, too
+                    meter.hold(held)
                 if self.is_closing:
                     raise RetriesExhausted(failure, retries, is_closing=True) from None
                 pause: float | None = 0.0

@@ -136,7 +136,6 @@ class SharedState:
             for budget in self._budgets.values():
                 budget.close()
             self._budgets.clear()
-            self.endpoints.close()
 
     async def __aenter__(self) -> SharedState:
         return self

@@ -6,17 +6,15 @@ from cortexdsl.models.endpoints.providers import KEYS
 
 READ = {
     "CI": "If set, a run prints its progress as lines, instead of a display that is drawn again and again.",
-    "CORTEXDSL_RATES": "The folder with which runs share the [rates](../spending.md#how-fast-rates) of models. "
-    "Default: `$XDG_STATE_HOME/cortexdsl/rates`.",
     "CORTEXDSL_TRUST": "The digests that [`cortexdsl check`](../howto/run-a-spec-from-somebody-else.md) prints, "
     "separated by commas. Each permits what `check` lists for one spec.",
     "HF_ENDPOINT": "The address of a model hub, instead of that of Hugging Face.",
     "HF_HUB_OFFLINE": "If 1, nothing is downloaded from the model hub. Only what this machine has is used.",
-    "HOME": "The home folder. Permissions and rates are stored below it.",
+    "HOME": "The home folder. Permissions are stored below it.",
     "NO_COLOR": "If set, terminal output has no colours.",
     "SERPER_API_KEY": "The key of a web search, unless `api_key_env` names another variable.",
     "TMPDIR": "The folder of temporary files. It also has the socket of the process that starts jobs.",
-    "XDG_STATE_HOME": "The folder below which permissions and rates are stored. Default: `~/.local/state`.",
+    "XDG_STATE_HOME": "The folder below which permissions are stored. Default: `~/.local/state`.",
 }
 """Variables that a user may set."""
 SET = {

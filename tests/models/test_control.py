@@ -145,10 +145,9 @@ def test_changed_connections_bound_the_calls_in_flight(tmp_path: Path) -> None:
 def test_a_rate_is_kept_by_all_calls_of_a_model(tmp_path: Path) -> None:
     """Ten calls to two entries at 60 a minute take nine intervals of 1.01 s."""
     time, fake = Time(), Fake()
-    environment = {"CORTEXDSL_RATES": str(tmp_path / "rates")}
 
     async def scene() -> None:
-        runtime = time.runtime(**environment)
+        runtime = time.runtime()
         async with open_client(tmp_path / "own.jsonl", transports=fake.transports, runtime=runtime) as client:
             await asyncio.gather(*(client(call_of(model="fake/0", seed=k, rate=SLOW)) for k in range(10)))
 
@@ -159,11 +158,10 @@ def test_a_rate_is_kept_by_all_calls_of_a_model(tmp_path: Path) -> None:
 def test_calls_that_wait_for_a_slow_rate_hold_no_place_of_others(tmp_path: Path) -> None:
     """Two connections to one address: nine calls of a slow model wait, and five of another one are all answered."""
     time, fake = Time(), Fake()
-    environment = {"CORTEXDSL_RATES": str(tmp_path / "rates")}
     slow = Rate((RateLimit(1, 3600.0),))
 
     async def scene() -> float:
-        runtime = time.runtime(**environment)
+        runtime = time.runtime()
         log = tmp_path / "own.jsonl"
         async with open_client(
             log, transports=fake.transports, runtime=runtime, limits=Limits(connections=2)
@@ -182,11 +180,10 @@ def test_calls_that_wait_for_a_slow_rate_hold_no_place_of_others(tmp_path: Path)
 def test_tokens_of_failures_are_given_back_and_a_long_timeout_has_more_patience(tmp_path: Path) -> None:
     """A refusal costs none of the 1,000 tokens a minute; with a timeout of 20 min the third attempt is in time."""
     time, fake = Time(), Fake(Failure(FailureKind.RATE_LIMIT, "slow down"))
-    environment = {"CORTEXDSL_RATES": str(tmp_path / "rates")}
     rate = Rate((), (RateLimit(1000, 60.0),))
 
     async def scene() -> None:
-        runtime = time.runtime(**environment)
+        runtime = time.runtime()
         async with open_client(tmp_path / "own.jsonl", transports=fake.transports, runtime=runtime) as client:
             await client(call_of(rate=rate, options={"max_tokens": 900}))
             assert time.now < 5.0

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from cortexdsl.core import Model
 from cortexdsl.errors import ModelError
-from cortexdsl.models.endpoints.providers import is_signed, key_variables
+from cortexdsl.models.endpoints.providers import is_signed
 from cortexdsl.models.transports.addresses import is_address, mask_url
 from cortexdsl.models.transports.interface import PLACEHOLDER_KEY
 
@@ -63,24 +63,6 @@ class Secrets:
     def add_served(self, addresses: Mapping[str, str]) -> None:
         """Add addresses of servers that a run has started."""
         self._served.update(addresses)
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The environment that addresses and keys are read from."""
-        return self._environment
-
-    def key_value(self, model: Model) -> str:
-        """Return the key that a request is sent with, also one from the provider's own variable; empty if unknown.
-
-        Raises
-        ------
-        ModelError
-            If the environment variable that the entry names is not set.
-        """
-        own = self.key(model)
-        if own is not None:
-            return own
-        return next((value for name in key_variables(model) if (value := self._environment.get(name, "").strip())), "")
 
     def address(self, model: Model) -> str | None:
         """Return the address of a model, resolved.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from cortexdsl.core import Model, Rate
 from cortexdsl.models.endpoints.credentials import Secrets
-from cortexdsl.models.endpoints.rates import RateFile, RateMeter, rate_path
+from cortexdsl.models.endpoints.rates import RateMeter
 from cortexdsl.models.endpoints.retry import PROBE_SECONDS, Runtime
 from cortexdsl.models.transports.addresses import mask_url, place_of
 from cortexdsl.models.transports.failure_kinds import FailureKind
@@ -275,7 +275,7 @@ class Endpoints:
     ) -> None:
         self._secrets, self._clock, self._sleep = secrets, clock, sleep
         self._endpoints: dict[tuple[str, str | None], Endpoint] = {}
-        self._meters: dict[tuple[str, ...], RateMeter] = {}
+        self._meters: dict[tuple[str, str | None, str], RateMeter] = {}
         self._routes: dict[int, tuple[Route, ...]] = {}  # by the identity of the model, which a route keeps alive
 
     def routes(self, model: Model, connections: int) -> tuple[Route, ...]:
@@ -309,7 +309,7 @@ class Endpoints:
         return self._routes.setdefault(id(model), tuple(routes))
 
     def meter(self, model: Model, rate: Rate | None) -> RateMeter:
-        """Return what admits the requests to a model; without a rate it is this process's alone.
+        """Return what admits the requests to a model; models of one key without a rate share it.
 
         Raises
         ------
@@ -317,21 +317,10 @@ class Endpoints:
             If the address or key that the spec names is not in the environment.
         """
         place = _place(model, self._secrets.address(model))
-        if rate is None:
-            identity: tuple[str, ...] = (place, model.api_key_env or "")
-        else:
-            identity = (place, self._secrets.key_value(model), model.model)
-        meter = self._meters.get(identity)
-        if meter is None:
-            path = None if rate is None else rate_path(self._secrets.environment, identity)
-            meter = self._meters[identity] = RateMeter(RateFile(path, self._clock), self._sleep)
-        return meter
-
-    def close(self) -> None:
-        """Close the files of rates."""
-        for meter in self._meters.values():
-            meter.close()
-        self._meters.clear()
+        identity = place, model.api_key_env, "" if rate is None else model.model
+        if identity not in self._meters:
+            self._meters[identity] = RateMeter(self._clock, self._sleep)
+        return self._meters[identity]
 
 
 def _place(model: Model, address: str | None) -> str:

@@ -1,34 +1,18 @@
-"""Rates: how many requests and tokens a second, minute, hour or day a key may take, over all runs on this machine.
+"""Rates: how many requests and tokens a second, minute, hour or day the jobs of a process may send to a model.
 
 Each limit is a generic cell rate algorithm (ITU-T I.371, annex A): its state is one time, the moment from which the
-next request may be sent. A request moves that moment on by its share of the span. All processes of a user share these
-moments through one small file for each key, changed under a record lock. A killed process leaves a moment that passes
-by itself. The clock is the machine's monotonic one, so that no change of the time of day matters; after a restart of
-the machine it begins again, and a file that was written at a later moment than now is taken for empty.
+next request may be sent. A request moves that moment on by its share of the span.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import hashlib
-import logging
-import os
-import socket
-import struct
-import tempfile
-import time
-import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from cortexdsl.core import Model, Rate, RateLimit
 from cortexdsl.models.transports.rate_headers import Allowance
 
-FOLDER_VARIABLE = "CORTEXDSL_RATES"
-"""The environment variable that names the folder of the files."""
 SLACK = 0.01
 """The part of a span that may be made up for after a delay."""
 SLACK_OF_A_DAY = 1.0
@@ -40,13 +24,7 @@ REPLY_TOKENS = 500
 KINDS = ("requests", "tokens")
 SPARE = 0.005
 """The part of a rate that is left unused: requests arrive later than they are sent, and tokens are estimates first."""
-RESTARTED = 60.0
-"""Seconds by which the machine's clock stands before the last entry of a file if it was restarted."""
 SPANS = (1.0, 60.0, 3600.0, 86_400.0)
-_MARK = b"rates 1\0"
-_STATE, _CRC = struct.Struct(f"<8s{2 + len(KINDS) * len(SPANS)}d"), struct.Struct("<I")
-_LENGTH = _STATE.size + _CRC.size
-_say = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,85 +91,13 @@ class RateReservation:
     sent: Mapping[str, float]
 
 
-class RateFile:
-    """The state of one key, shared by all processes of this user on this machine.
-
-    Parameters
-    ----------
-    path : Path or None
-        None, or a place that cannot be written, keeps the state to this process.
-    clock : callable
-        Seconds of the machine's monotonic clock, the same for all processes.
-    """
-
-    def __init__(self, path: Path | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._state, self._clock = RateState(), clock
-        self._file = -1
-        if path is not None:
-            try:
-                self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            except OSError as error:
-                _say.warning(
-                    "%s: cannot be written (%s), so that this process does not share its rate with others\n"
-                    "    name a folder of your own: export %s=...",
-                    path, error.strerror, FOLDER_VARIABLE,
-                )  # fmt: skip
-
-    @contextmanager
-    def entry(self) -> Iterator[tuple[float, RateState, Callable[[RateState], None]]]:
-        """Hold the lock, and give the time, the state, and the function that replaces it."""
-        if self._file < 0:
-            yield self._clock(), self._state, self._keep
-            return
-        with suppress(OSError):  # a file system without locks: rates of several processes hold only nearly
-            fcntl.lockf(self._file, fcntl.LOCK_EX, 1)
-        try:
-            now = self._clock()  # not before the lock is held: entries are in the order of their times
-            yield now, self._read(now), lambda state: self._write(state, now)
-        finally:
-            with suppress(OSError):
-                fcntl.lockf(self._file, fcntl.LOCK_UN, 1)
-
-    def look(self) -> tuple[float, RateState]:
-        """Return the time and the state without the lock: for those who change nothing."""
-        now = self._clock()
-        return now, self._state if self._file < 0 else self._read(now)
-
-    def _keep(self, state: RateState) -> None:
-        self._state = state
-
-    def _read(self, now: float) -> RateState:
-        try:
-            content = os.pread(self._file, _LENGTH, 0)
-        except OSError:
-            return self._state
-        line = content[: _STATE.size]
-        if len(content) != _LENGTH or _CRC.pack(zlib.crc32(line)) != content[_STATE.size :]:
-            return RateState()
-        mark, written, held_until, *due = _STATE.unpack(line)
-        # A clock that stands well before the last entry began again: the machine was restarted.
-        is_old = mark != _MARK or written > now + RESTARTED
-        return RateState() if is_old else RateState(tuple(due), held_until)
-
-    def _write(self, state: RateState, now: float) -> None:
-        self._state = state
-        line = _STATE.pack(_MARK, now, state.held_until, *state.due)
-        with suppress(OSError):  # a full disk: the file was long enough before, or the state stays in this process
-            os.pwrite(self._file, line + _CRC.pack(zlib.crc32(line)), 0)
-
-    def close(self) -> None:
-        """Close the file. May be called twice."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-
 class RateMeter:
     """Admits the requests of one key in order, as its rate allows.
 
     Parameters
     ----------
-    file : RateFile
+    clock : callable
+        Seconds.
     sleep : callable
 
     Attributes
@@ -201,8 +107,8 @@ class RateMeter:
         none holds a place while the rate forbids it to be sent.
     """
 
-    def __init__(self, file: RateFile, sleep: Callable[[float], Awaitable[None]]) -> None:
-        self._file, self._sleep = file, sleep
+    def __init__(self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._state, self._clock, self._sleep = RateState(), clock, sleep
         self.turn = asyncio.Lock()
         self._sent = {"requests": 0.0, "tokens": 0.0}
         self._beyond, self._replies = 0, 0
@@ -222,24 +128,17 @@ class RateMeter:
     async def ready(self, rate: Rate, is_stopped: Callable[[], bool]) -> bool:
         """Wait until a request may be sent; False if `is_stopped` says so meanwhile. Nothing is reserved yet."""
         while not is_stopped():
-            now, state = self._file.look()
-            wait = state.wait(rate, now)
+            wait = self._state.wait(rate, self._clock())
             if wait <= 0.0:
                 return True
             await self._sleep(min(wait, LOOK_EVERY))
         return False
 
     def take(self, rate: Rate, tokens: int) -> RateReservation | None:
-        """Reserve one request with so many tokens; None if another process was faster, and it must wait again."""
-        if not rate.has_limits:  # nothing to reserve: only a server that said to wait is obeyed
-            now, state = self._file.look()
-            if state.wait(rate, now) > 0.0:
-                return None
-        else:
-            with self._file.entry() as (now, state, write):
-                if state.wait(rate, now) > 0.0:
-                    return None
-                write(state.used(rate, now, {"requests": 1, "tokens": tokens}))
+        """Reserve one request with so many tokens; None if another one was faster, and it must wait again."""
+        if self._state.wait(rate, self._clock()) > 0.0:
+            return None
+        self._use(rate, 1, tokens)
         self._sent["requests"] += 1
         self._sent["tokens"] += tokens
         return RateReservation(rate, tokens, dict(self._sent))
@@ -264,16 +163,15 @@ class RateMeter:
         """
         if beyond is not None:
             self._beyond, self._replies = self._beyond + beyond, self._replies + 1
-        if reservation.rate.tokens and tokens != reservation.tokens:
-            with self._file.entry() as (now, state, write):
-                write(state.used(reservation.rate, now, {"requests": 0, "tokens": tokens - reservation.tokens}))
+        self._use(reservation.rate, 0, tokens - reservation.tokens)
 
     def give_back(self, reservation: RateReservation) -> None:
         """Give back the place of a request that is not sent after all."""
-        if not reservation.rate.has_limits:
-            return
-        with self._file.entry() as (now, state, write):
-            write(state.used(reservation.rate, now, {"requests": -1, "tokens": -reservation.tokens}))
+        self._use(reservation.rate, -1, -reservation.tokens)
+
+    def _use(self, rate: Rate, requests: int, tokens: int) -> None:
+        if rate.has_limits:
+            self._state = self._state.used(rate, self._clock(), {"requests": requests, "tokens": tokens})
 
     def listen(self, said: Sequence[Allowance], reservation: RateReservation, longest: float) -> None:
         """Send nothing until its limits are reset to a server that has no more left than is on its way.
@@ -293,41 +191,4 @@ class RateMeter:
 
     def hold(self, seconds: float) -> None:
         """Send nothing for so many seconds."""
-        with self._file.entry() as (now, state, write):
-            if now + seconds > state.held_until:
-                write(RateState(state.due, now + seconds))
-
-    def close(self) -> None:
-        """Close the file. May be called twice."""
-        self._file.close()
-
-
-def rate_path(environment: Mapping[str, str], identity: Sequence[str]) -> Path | None:
-    """Return the file of a key's rate; None if no folder can be made.
-
-    The folder is `$CORTEXDSL_RATES`, else in the user's state folder (`$XDG_STATE_HOME`, `~/.local/state`), else in
-    the machine's temporary one. Each machine has a folder of its own in it.
-
-    Parameters
-    ----------
-    environment : mapping
-    identity : sequence of str
-        Address, key, and perhaps model; the name of the file is a digest of them.
-    """
-    name = hashlib.blake2b("\0".join(identity).encode(), digest_size=16, person=b"cortexdsl rates").hexdigest()
-    home = environment.get("HOME")
-    state = environment.get("XDG_STATE_HOME") or (f"{home}/.local/state" if home else "")
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    places = [
-        environment.get(FOLDER_VARIABLE, ""),
-        f"{state}/cortexdsl/rates" if state else "",
-        f"{tempfile.gettempdir()}/cortexdsl-rates-{user}",
-    ]
-    for place in filter(None, places):
-        folder = Path(place) / socket.gethostname()
-        with suppress(OSError):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK) and (not hasattr(os, "getuid") or folder.stat().st_uid == user):
-                return folder / name
-    _say.warning("no folder for rates can be made: this process does not share its rates (%s)", FOLDER_VARIABLE)
-    return None
+        self._state = RateState(self._state.due, max(self._state.held_until, self._clock() + seconds))

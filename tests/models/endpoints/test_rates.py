@@ -1,17 +1,15 @@
-"""Rates hold over all processes of a machine: figures worked out by hand, with a clock that nobody waits for."""
+"""Rates of models: figures worked out by hand, with a clock that nobody waits for."""
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from math import ceil
-from pathlib import Path
 
 import pytest
 
 from cortexdsl.core import Model, Rate, RateLimit
-from cortexdsl.models.endpoints.rates import RateFile, RateMeter, RateReservation, RateState, least_seconds, rate_path
+from cortexdsl.models.endpoints.rates import RateMeter, RateReservation, RateState, least_seconds
 from cortexdsl.models.transports.rate_headers import Allowance
 from tests.models.kit import Time
 
@@ -71,75 +69,10 @@ def test_the_least_time_of_a_run() -> None:
     assert least_seconds(RateLimit(250, 86_400.0), 124) == 0.0
 
 
-def meters(path: Path, time: Time, number: int) -> list[RateMeter]:
-    return [RateMeter(RateFile(path, time.clock), time.sleep) for _ in range(number)]
-
-
-def test_four_processes_share_one_rate(tmp_path: Path) -> None:
-    """Forty requests of four meters take 39 intervals of 1.01 s; each meter has its share."""
-    time = Time()
-    four = meters(tmp_path / "key", time, 4)
-
-    async def work(meter: RateMeter) -> None:
-        for _ in range(10):
-            await meter.admit(A_MINUTE, 0)
-
-    async def scene() -> None:
-        await asyncio.gather(*map(work, four))
-
-    asyncio.run(scene())
-    assert time.now == pytest.approx(39 * 1.01, abs=1.0)
-
-
-def test_what_a_killed_process_reserved_passes_by_itself(tmp_path: Path) -> None:
-    """3,000 of 6,000 tokens a minute were reserved and are never settled: half a minute later all is as before."""
-    time = Time()
-    killed, other = meters(tmp_path / "key", time, 2)
-    assert killed.take(TOKENS, 3000) is not None
-    assert other.take(TOKENS, 10) is None
-    time.now = 3000 * 1.01 * 1.005 / 100 + 0.001
-    assert other.take(TOKENS, 10) is not None
-
-
-def test_a_machine_that_was_restarted_begins_anew(tmp_path: Path) -> None:
-    """The moments of a file that was written at 9,999 s of the clock mean nothing to a clock that stands at 5 s."""
-    before, after = Time(), Time()
-    before.now, after.now = 9_999.0, 5.0
-    RateMeter(RateFile(tmp_path / "key", before.clock), before.sleep).take(TOKENS, 6000)
-    assert RateMeter(RateFile(tmp_path / "key", after.clock), after.sleep).take(TOKENS, 10) is not None
-
-
-def test_a_process_whose_clock_is_read_a_little_earlier_is_no_restart(tmp_path: Path) -> None:
-    """Clocks of two processors may differ by a little: what the other process reserved stays reserved."""
-    one, other = Time(), Time()
-    one.now, other.now = 100.0, 99.99
-    assert RateMeter(RateFile(tmp_path / "key", one.clock), one.sleep).take(A_MINUTE, 0) is not None
-    assert RateMeter(RateFile(tmp_path / "key", other.clock), other.sleep).take(A_MINUTE, 0) is None
-
-
-@pytest.mark.parametrize("content", [b"", b"x" * 50, b"\xff" * 200])
-def test_a_damaged_file_is_empty_and_is_written_again(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "key").write_bytes(content)
-    time = Time()
-    one, other = meters(tmp_path / "key", time, 2)
-    assert one.take(A_MINUTE, 0) is not None
-    assert other.take(A_MINUTE, 0) is None
-
-
-def test_without_a_place_for_the_file_a_process_keeps_its_rate_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    time = Time()
-    (meter,) = meters(tmp_path / "missing" / "key", time, 1)
-    assert meter.take(A_MINUTE, 0) is not None
-    assert meter.take(A_MINUTE, 0) is None
-    assert "does not share its rate with others" in caplog.text
-
-
 def test_tokens_that_were_not_needed_are_given_back_and_others_are_charged() -> None:
     """2,000 reserved of 6,000 a minute; the call took 100, and then another one 4,000 of its 100."""
     time = Time()
-    meter = RateMeter(RateFile(None, time.clock), time.sleep)
+    meter = RateMeter(time.clock, time.sleep)
     reservation = meter.take(TOKENS, 2000)
     assert reservation is not None
     meter.settle(reservation, 100)
@@ -155,7 +88,7 @@ def test_tokens_that_were_not_needed_are_given_back_and_others_are_charged() -> 
 
 def test_a_request_that_is_not_sent_gives_its_place_back() -> None:
     time = Time()
-    meter = RateMeter(RateFile(None, time.clock), time.sleep)
+    meter = RateMeter(time.clock, time.sleep)
     reservation = meter.take(A_MINUTE, 0)
     assert reservation is not None
     meter.give_back(reservation)
@@ -165,7 +98,7 @@ def test_a_request_that_is_not_sent_gives_its_place_back() -> None:
 def test_what_is_reserved_follows_what_calls_took() -> None:
     """First all that a reply may have; from the fifth reply on the mean beyond the estimate of the prompt, 120."""
     time = Time()
-    meter = RateMeter(RateFile(None, time.clock), time.sleep)
+    meter = RateMeter(time.clock, time.sleep)
     model = Model("m", "openai/m", options={"max_tokens": 4000})
     assert meter.expected_tokens(model, 50) == 4050
     assert meter.expected_tokens(Model("m", "openai/m", reasoning_tokens=300), 50) == 850
@@ -174,44 +107,31 @@ def test_what_is_reserved_follows_what_calls_took() -> None:
     assert meter.expected_tokens(model, 50) == 170
 
 
-def test_a_server_with_nothing_left_is_sent_nothing_until_its_limit_is_reset(tmp_path: Path) -> None:
-    """Two more were sent after the request whose reply says that 2 are left: none is left, for 20 s, for all jobs."""
+def test_a_server_with_nothing_left_is_sent_nothing_until_its_limit_is_reset() -> None:
+    """Three were sent since the request whose reply says that 3 are left: none is left, for 20 s."""
     time = Time()
-    one, other = meters(tmp_path / "key", time, 2)
+    meter = RateMeter(time.clock, time.sleep)
     many = Rate((RateLimit(1000, 1.0),))
     tickets = []
     for _ in range(3):
         time.now += 1.0
-        tickets.append(one.take(many, 10))
+        tickets.append(meter.take(many, 10))
     assert tickets[0] is not None
-    one.listen([Allowance("requests", 3, 20.0)], tickets[0], 900.0)
+    meter.listen([Allowance("requests", 3, 20.0)], tickets[0], 900.0)
     time.now += 1.0
-    assert other.take(many, 10) is not None
-    one.listen([Allowance("requests", 2, 20.0)], tickets[0], 900.0)
+    assert meter.take(many, 10) is not None
+    meter.listen([Allowance("requests", 3, 20.0)], tickets[0], 900.0)
     time.now += 19.9
-    assert (one.take(many, 10), other.take(many, 10)) == (None, None)
+    assert meter.take(many, 10) is None
     time.now += 0.2
-    assert other.take(many, 10) is not None
+    assert meter.take(many, 10) is not None
 
 
 def test_a_server_that_asks_for_hours_is_not_waited_for() -> None:
     """Its own refusal of the next call says more than a run that stands still."""
     time = Time()
-    meter = RateMeter(RateFile(None, time.clock), time.sleep)
+    meter = RateMeter(time.clock, time.sleep)
     reservation = meter.take(Rate(), 10)
     assert reservation is not None
     meter.listen([Allowance("requests", 0, 7200.0)], reservation, 900.0)
     assert meter.take(Rate(), 10) is not None
-
-
-def test_the_file_is_found_by_address_and_key_and_says_neither(tmp_path: Path) -> None:
-    place = {"CORTEXDSL_RATES": str(tmp_path)}
-    one = rate_path(place, ("http://h/v1", "sk-secret-0123456789"))
-    assert one is not None
-    assert one == rate_path(place, ("http://h/v1", "sk-secret-0123456789"))
-    assert one != rate_path(place, ("http://h/v1", "another"))
-    assert "secret" not in str(one)
-    assert one.is_relative_to(tmp_path)
-    home = rate_path({"HOME": str(tmp_path / "home")}, ("a",))
-    assert home is not None
-    assert home.is_relative_to(tmp_path / "home/.local/state/cortexdsl/rates")

@@ -80,8 +80,8 @@ def test_a_debate_by_the_wire_format_of_a_provider(
     tally = json.loads(next(Path().rglob("spent/*.json")).read_text())
     assert tally["tokens"]["cached"] == wire.cached * len(kept)
     assert (tally["dollars"] or 0.0) == pytest.approx(dollars)
-    # A reasoning model refuses the seed, once for all calls in flight.
-    assert served.statuses.count(400) == (1 if provider == "reasoning" else 0)
+    # A reasoning model refuses the seed of the six calls that are in flight at first, and gets no other.
+    assert served.statuses.count(400) == (6 if provider == "reasoning" else 0)
 
 
 def test_bedrock_signs_with_the_keys_of_the_environment_at_an_address_of_ones_own(
@@ -111,21 +111,21 @@ def test_bedrock_signs_with_the_keys_of_the_environment_at_an_address_of_ones_ow
         (404, "The model does not exist", "correct `model` or `api_base`"),
     ],
 )
-def test_what_every_call_would_be_refused_for_is_asked_once(
+def test_what_every_call_would_be_refused_for_ends_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: int, words: str,
     remedy: str, model: str,
 ) -> None:  # fmt: skip
-    """Six calls are ready at once; one is sent, and the job ends with one message that names the remedy."""
+    """Six calls are ready at once, and the job ends with one message that names the remedy."""
     wire = WIRES["openrouter"]
     with serving(replace(wire, model=model, options="")) as served:
         served.before = lambda _: (status, {"error": {"message": words}})
         assert debated(served, monkeypatch, tmp_path) == 1
-    assert len(served.bodies) == 1
+    assert 1 <= len(served.bodies) <= 6
     said = capsys.readouterr().err
     assert said.count(words) == 1
     assert remedy in said
     tally = json.loads(next(Path().rglob("spent/*.json")).read_text())
-    assert tally["calls"]["retried"] == 1
+    assert 1 <= tally["calls"]["retried"] <= 6
 
 
 def test_a_call_that_is_refused_after_others_were_answered_ends_nothing_else(
