@@ -106,7 +106,6 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     if not total.is_priced:
         unknown = ", ".join(f"{model.name} ({model.model})" for model in chat_models(plan) if not has_price(model))
         lines.append(f"Dollars are unknown: no price is known for {unknown}. Remedy: {PRICE_REMEDY}")
-    lines += _cached(total)
     lines += _prices(plan)
     lines += _matches(plan)
     lines += _engines(plan)
@@ -143,17 +142,6 @@ def _least_time(plan: Plan) -> list[str]:
     return [
         f"The run takes at least {duration(longest.seconds)}: its debates and judgements need {longest.amount:,.0f} "
         f"{longest.kind} of {', '.join(longest.models)}, with the rate {limit_text(longest.limit)}."
-    ]
-
-
-def _cached(total: CostEstimate) -> list[str]:
-    """Return what providers' caches may save; empty if there is nothing that they can keep."""
-    if not total.cached_tokens or not total.is_priced:
-        return []
-    most = f", and ${in_dollars(total.dollars + total.surcharge)} if they keep nothing" if total.surcharge else ""
-    return [
-        f"Providers' caches: up to {total.cached_tokens:,} of the input tokens begin as an earlier prompt does."
-        f" The dollars are ${in_dollars(total.dollars - total.saved)} if all of them are read from there{most}."
     ]
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from cortexdsl.core import Call, Model
 
-FEWEST_TOKENS = 1024
-"""Shorter beginnings are cached by few providers."""
 _PLATFORMS = ("anthropic", "azure_ai", "bedrock", "openrouter", "vertex_ai")
 _FAMILY = "claude"
 
@@ -21,12 +19,6 @@ def caches_on_request(model: Model) -> bool:
     """Say whether the provider of a model caches what a request marks, and nothing else."""
     platform, _, name = model.model.removeprefix("direct/").partition("/")
     return platform in _PLATFORMS and _FAMILY in name.lower()
-
-
-def shared_beginning(call: Call) -> str:
-    """Return the text that all prompts of an agent about the question begin with: system messages and the question."""
-    before, prompt = call.messages[: call.prompt_at], call.messages[call.prompt_at]
-    return "".join(message["content"] for message in before) + str(prompt["content"])[: call.shared]
 
 
 def with_cache_marks(messages: Sequence[dict[str, Any]], call: Call) -> list[dict[str, Any]]:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.core import FREE, Model, Price
-from cortexdsl.models.transports.caching import FEWEST_TOKENS
 from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.registry import runs_here, transport_type
 
@@ -172,12 +171,6 @@ def saved_by_cache(model: Model, usage: TokenCounts) -> float:
         return 0.0
     prompt, *more = (count or 0 for count in usage)
     return price.dollars(prompt, 0) - price.dollars(prompt, 0, *more[1:])
-
-
-def fewest_cached_tokens(model: str) -> int:
-    """Return the tokens of the shortest beginning of a prompt that a provider caches: by the list, else 1,024."""
-    fewest = _entry(model).get("prompt_cache_min_tokens")
-    return fewest if isinstance(fewest, int) else FEWEST_TOKENS
 
 
 def estimated_dollars(model: Model, prompt: int, completion: int) -> float:

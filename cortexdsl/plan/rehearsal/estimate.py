@@ -4,8 +4,7 @@ A made-up reply is a function of its call alone, so that cells which will share 
 agree and no judge is content, so that every debate has its full length: the estimate is the most calls that can happen.
 
 A model that runs in this process has a tokenizer and a chat template, which count its prompts. For other models four
-characters are one token. A reply is as long as the spec assumes, and no longer than `max_tokens`. What
-providers' caches of prompts can save is counted in the same calls.
+characters are one token. A reply is as long as the spec assumes, and no longer than `max_tokens`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import asyncio
 import hashlib
 import json
 import random
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -48,10 +47,8 @@ from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import InputError
 from cortexdsl.models.call_keys import call_key
-from cortexdsl.models.call_log.records import estimated_tokens
-from cortexdsl.models.transports.caching import caches_on_request, shared_beginning
 from cortexdsl.models.transports.interface import Tokenizer
-from cortexdsl.models.transports.prices import estimated_dollars, fewest_cached_tokens, has_price, known_price
+from cortexdsl.models.transports.prices import estimated_dollars, has_price
 from cortexdsl.models.transports.registry import has_functions, tokenizer_of
 from cortexdsl.plan.rehearsal.full_length import full_length
 
@@ -153,24 +150,18 @@ class CostEstimate(Usage):
     ----------
     shared_calls : int
         Calls that another cell makes, too: they are sent once.
-    surcharge : float
-        At most `cached_tokens` of the input tokens can come from providers' caches, which saves at most `saved`
-        dollars. If none of them does, writing into the caches costs this much more.
     """
 
     shared_calls: int = 0
-    surcharge: float = 0.0
 
     def record(self) -> dict[str, Any]:
-        """Return the estimate as JSON values; those of caches only if there are some."""
-        names = ["shared_calls"]
-        names += ["cached_tokens", "saved", "surcharge"] if self.cached_tokens else []
+        """Return the estimate as JSON values."""
         return {
             "calls": self.calls,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "dollars": self.total_dollars,
-            **{name: getattr(self, name) for name in names},
+            "shared_calls": self.shared_calls,
         }
 
 
@@ -184,7 +175,7 @@ class RehearsedCalls(NamedTuple):
     def estimate(self) -> CostEstimate:
         """What they cost; tools use no tokens."""
         by_models = [lengths for lengths in self.calls if not lengths.call.model.is_tool]
-        estimate = CostEstimate(
+        return CostEstimate(
             calls=len(self.calls),
             input_tokens=sum(lengths.input_tokens for lengths in by_models),
             output_tokens=sum(lengths.output_tokens for lengths in by_models),
@@ -192,7 +183,6 @@ class RehearsedCalls(NamedTuple):
             unpriced=sum(not has_price(lengths.call.model) for lengths in by_models),
             shared_calls=len(self.calls) - len(self.new),
         )
-        return estimate + cache_savings(lengths.call for lengths in by_models)
 
 
 @dataclass(slots=True)
@@ -347,6 +337,7 @@ async def rehearse(
     return rehearsal.beyond(seen)
 
 
+<<<<<<< HEAD
 def _dollars(calls: Sequence[CallLengths]) -> float:
     return sum((estimated_dollars(call.model, prompt, reply) for call, prompt, reply in calls), 0.0)
 
@@ -374,3 +365,11 @@ def cache_savings(calls: Iterable[Call]) -> CostEstimate:
             written.add((model.name, beginning))
             saved -= writing
     return CostEstimate(cached_tokens=tokens, saved=saved, surcharge=surcharge)
+=======
+def _dollars(calls: Sequence[CallLengths], *, is_ordinary: bool = False) -> float:
+    total = 0.0
+    for call, input_tokens, output_tokens in calls:
+        model = replace(call.model, transport=None) if is_ordinary and call.model.is_batched else call.model
+        total += estimated_dollars(model, input_tokens, output_tokens)
+    return total
+>>>>>>> bb272642 (A plan counts no token as cached, because no provider promises it)
