@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim, Comparison
 from cortexdsl.core import Price
-from cortexdsl.display.wording import duration
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_spec
 from cortexdsl.jobs.options import FLAG, VerbParser
@@ -31,7 +30,6 @@ from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, rehearsed_loads, renderer
-from cortexdsl.plan.forecast.durations import least_times, limit_text
 from cortexdsl.plan.forecast.matches import matched_method
 from cortexdsl.plan.forecast.rounds import MORE, rounds_of
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
@@ -109,7 +107,6 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines += _prices(plan)
     lines += _matches(plan)
     lines += _engines(plan)
-    lines += _least_time(plan)
     lines += _known_sizes(plan)
     lines += [_learning(training) for training in plan.trainings]
     asked = sum(len(task.questions) for task in plan.tasks.values())
@@ -131,18 +128,6 @@ def _engines(plan: Plan) -> list[str]:
             f"{counted(engine.parts, 'file')}. The last {MORE} rounds ask again for what it has not answered."
         )
     return lines
-
-
-def _least_time(plan: Plan) -> list[str]:
-    """Return the least time of the run by the rates of its models; nothing without rates."""
-    times = least_times(plan)
-    if not times:
-        return []
-    longest = times[0]
-    return [
-        f"The run takes at least {duration(longest.seconds)}: its debates and judgements need {longest.amount:,.0f} "
-        f"{longest.kind} of {', '.join(longest.models)}, with the rate {limit_text(longest.limit)}."
-    ]
 
 
 def _prices(plan: Plan) -> list[str]:

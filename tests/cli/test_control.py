@@ -143,8 +143,7 @@ def test_a_wrong_rate_is_an_error_in_its_place(rate: str, error: str, capsys: py
     assert error in capsys.readouterr().err
 
 
-def test_the_new_words_change_no_digest_and_a_plan_says_the_least_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two calls of each entry, so that `gpt` takes 2 of 500 a minute, and `own` 2 of 10: 5.5 s."""
+def test_the_new_words_change_no_digest() -> None:
     plain = SPEC.replace(", rate: [500/min, 200k tokens/min]", "").replace("api_base", PRICED)
     plain = plain.replace(", rate: [10/min, 250/day]", "")
     Path("plain.yaml").write_text(plain)
@@ -155,11 +154,6 @@ def test_the_new_words_change_no_digest_and_a_plan_says_the_least_time(capsys: p
     ]
     assert digests[0] == digests[1] == digests[2]
     assert compile_spec("plain.yaml").digest == compile_spec("more.yaml").digest
-    main(["plan", "plain.yaml"])
-    assert "at least" not in capsys.readouterr().out
-    main(["plan", "specs/e.yaml"])
-    said_time = "The run takes at least 12 s: its debates and judgements need 2 requests of own, with the rate 10/min."
-    assert said_time in " ".join(capsys.readouterr().out.split())
 
 
 def test_status_and_check_name_what_replaces_the_spec(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,11 +70,6 @@ def interval_of(limit: RateLimit) -> float:
     return (limit.seconds + slack_of(limit)) * (1.0 + SPARE) / limit.amount
 
 
-def least_seconds(limit: RateLimit, amount: float) -> float:
-    """Return the least time in which a limit lets so many requests or tokens pass."""
-    return max(0.0, amount * interval_of(limit) - slack_of(limit))
-
-
 def _limits(rate: Rate) -> Iterator[tuple[int, RateLimit, str]]:
     """Yield the place in the state, the limit, and its kind."""
     for k, (kind, limits) in enumerate(zip(KINDS, (rate.requests, rate.tokens), strict=True)):

@@ -9,7 +9,7 @@ from math import ceil
 import pytest
 
 from cortexdsl.core import Model, Rate, RateLimit
-from cortexdsl.models.endpoints.rates import RateMeter, RateReservation, RateState, least_seconds
+from cortexdsl.models.endpoints.rates import RateMeter, RateReservation, RateState
 from cortexdsl.models.transports.rate_headers import Allowance
 from tests.models.kit import Time
 
@@ -61,12 +61,6 @@ def test_half_of_a_day_may_be_used_at_once_and_no_day_has_more_than_its_limit() 
     sent = list(moments(day, 3 * 86_400.0))
     assert sum(at == 0.0 for at in sent) == 125
     assert most_in(sent, 86_400.0) == 249
-
-
-def test_the_least_time_of_a_run() -> None:
-    """600 requests at 60 a minute, with 1 % for delays and 0.5 % to spare: 609 s but for the slack, 0.6 s."""
-    assert least_seconds(A_MINUTE.requests[0], 600) == pytest.approx(600 * 1.01 * 1.005 - 0.6)
-    assert least_seconds(RateLimit(250, 86_400.0), 124) == 0.0
 
 
 def test_tokens_that_were_not_needed_are_given_back_and_others_are_charged() -> None:
