@@ -18,7 +18,7 @@ from cortexdsl.models.call_log.index import LogIndex
 from cortexdsl.models.control import ControlFile, Controls
 from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.models.job_tally import CallCounts, seconds_of
-from cortexdsl.models.spending import SpendingLedger, ahead_of, limited_amounts
+from cortexdsl.models.spending import SpendingLedger, limited_amounts
 from cortexdsl.numbers import counted
 
 LIMIT_IN_WORDS = "the limit of "
@@ -70,12 +70,7 @@ class Budget:
     def __init__(self, limits: Limits, folder: Path | None = None, now: Callable[[], float] = time.time) -> None:
         self._limits, self._control = limits, ControlFile(folder, now)
         self.refusals = Refusals(folder)
-        has_limit = any(each is not None for each in (limits.calls, limits.tokens, limits.dollars))
-        self._ledger = SpendingLedger(
-            folder,
-            Usage if folder is None else lambda: spent_before(folder),
-            (lambda total: ahead_of(total, limits.calls)) if has_limit else None,
-        )
+        self._ledger = SpendingLedger(folder, Usage if folder is None else lambda: spent_before(folder))
 
     @property
     def limits(self) -> Limits:
