@@ -11,7 +11,7 @@ from typing import Any
 
 from cortexdsl.core import Dataset, Question
 from cortexdsl.errors import DataError, Problem
-from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
+from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.language.inheritance import SOURCES
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.reader import read
@@ -19,7 +19,7 @@ from cortexdsl.language.spec import Spec, load_spec
 from cortexdsl.numbers import counted
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.reading.kinds import KINDS, OPEN
-from cortexdsl.tasks.registry import DatasetEntry, entry_named, nearest, registry
+from cortexdsl.tasks.registry import DatasetEntry, entry_named, registry
 from cortexdsl.tasks.task import Task
 from cortexdsl.text_layout import aligned
 
@@ -177,8 +177,6 @@ def _shortened(text: str) -> str:
 
 SAMPLE = 3  # questions
 _LONGEST_PASSAGE = 600
-_KEYS = ("path", "subset", "split", "seed", "stratify")
-"""Options for a dataset of the list: a spec has them as keys."""
 
 
 def add_data_arguments(parser: VerbParser) -> None:
@@ -190,13 +188,8 @@ def add_data_arguments(parser: VerbParser) -> None:
     show.add("name", "a dataset of the list")
     sample = actions.add_parser("sample", help="print some questions as agents see them, with their right answers")
     sample.add("name", "a dataset of the list, or a spec (FILE.yaml) with your own file or a dataset of the hub")
-    sample.add("--dataset", "with a spec: the label of a dataset (default: all datasets)")
-    sample.add("--path", "the official file or folder", type=Path)
-    sample.add("--subset", "a part of the dataset, such as a subject; repeatable", **REPEATABLE)
-    sample.add("--split", "the split to use instead of the usual one")
+    sample.add("--path", "for a dataset of the list: the official file or folder", type=Path)
     sample.add("--size", f"how many questions (default: {SAMPLE})", type=int)
-    sample.add("--seed", "the seed of the sample and of shuffled options (default: 0)", type=int, default=0)
-    sample.add("--stratify", "a field, such as subject: take one question of each value in turn")
 
 
 def run_data(args: argparse.Namespace) -> int:
@@ -213,27 +206,16 @@ def run_data(args: argparse.Namespace) -> int:
 
 def _spec_lines(args: argparse.Namespace) -> list[DatasetLine]:
     """Load the datasets of a spec with its own settings."""
-    for word in _KEYS:
-        if getattr(args, word):
-            raise DataError(f"data sample {args.name}: --{word} is for a dataset of the list: a spec says it itself")
+    if args.path:
+        raise DataError(f"data sample {args.name}: --path is for a dataset of the list: a spec says it itself")
     spec = load_spec(args.name)
-    if args.dataset is not None and args.dataset not in spec.datasets:
-        raise DataError(f"{args.name}: there is no dataset {args.dataset!r}{nearest(args.dataset, spec.datasets)}")
-    labels = [args.dataset] if args.dataset is not None else list(spec.datasets)
-    return dataset_lines(spec, {label: load(spec.datasets[label]) for label in labels})
+    return dataset_lines(spec, {label: load(dataset) for label, dataset in spec.datasets.items()})
 
 
 def _line(args: argparse.Namespace) -> DatasetLine:
     """Load the dataset of the arguments."""
-    if args.dataset is not None:
-        raise DataError(f"data sample {args.name}: --dataset is for a spec")
-    dataset = Dataset(
-        label=args.name,
-        name=args.name,
-        path=str(args.path.absolute()) if args.path else None,
-        subset=tuple(args.subset),
-        **{word: getattr(args, word) for word in ("split", "size", "seed", "stratify")},
-    )
+    path = str(args.path.absolute()) if args.path else None
+    dataset = Dataset(label=args.name, name=args.name, path=path, size=args.size)
     return DatasetLine((), load(dataset), "" if dataset.size is None else f"size: {dataset.size}")
 
 

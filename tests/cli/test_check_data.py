@@ -144,8 +144,7 @@ def test_the_datasets_of_a_spec_are_sampled(capsys: pytest.CaptureFixture[str]) 
     ("arguments", "said"),
     [
         (["own"], "no dataset 'own'"),
-        (["second.yaml", "--split", "x"], "--split is for a dataset of the list: a spec says it itself"),
-        (["gsm8k", "--dataset", "x"], "--dataset is for a spec"),
+        (["second.yaml", "--path", "x"], "--path is for a dataset of the list: a spec says it itself"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(
