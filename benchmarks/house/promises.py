@@ -135,7 +135,7 @@ MUTANTS = (
         SPENDING,
         "            if logged.attempts > self._sum.attempts:",
         "            if False:",
-        "power_cut|earlier_moment",
+        "earlier_moment",
     ),
     Mutant(
         "10 the ledger is replaced before it is on disk",
