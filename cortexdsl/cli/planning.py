@@ -24,12 +24,11 @@ from cortexdsl.jobs.plan import (
     wanted_power,
     write_declaration,
 )
-from cortexdsl.models.known_models import known_model
 from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_price
 from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, rehearsed_loads, renderer
+from cortexdsl.plan.forecast.cost import most_of_question, rehearse_plan, rehearsed_loads, renderer
 from cortexdsl.plan.forecast.matches import matched_method
 from cortexdsl.plan.forecast.rounds import MORE, rounds_of
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
@@ -107,7 +106,6 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines += _prices(plan)
     lines += _matches(plan)
     lines += _engines(plan)
-    lines += _known_sizes(plan)
     lines += [_learning(training) for training in plan.trainings]
     asked = sum(len(task.questions) for task in plan.tasks.values())
     lines += [fit_in_words(fitted, asked) for fitted in plan.learned]
@@ -164,31 +162,12 @@ def _cache_prices(price: Price) -> str:
     return f"; {', '.join(parts)}" if parts else ""
 
 
-def _known_sizes(plan: Plan) -> list[str]:
-    """Return the sizes that credibility weighs and that are the published ones, with their sources."""
-    lines: dict[str, None] = {}
-    for model in (model for cell in plan.cells for model in cell.debate.models):
-        known = known_model(model.model)
-        if known is not None and known.tokens and (known.parameters, known.tokens) == (model.parameters, model.tokens):
-            lines[
-                f"{model.name} ({model.model}): {known.parameters:.4g} parameters, {known.tokens:.4g} tokens of"
-                f" pre-training ({known.source})"
-            ] = None
-    return list(lines)
-
-
 def _sent(plan: Plan, total: CostEstimate) -> Iterator[str]:
     """Yield how many calls are sent, and whether a limit stops them."""
     calls = total.calls - total.shared_calls
     sent = f"{counted(calls, 'call is', 'calls are')} sent"
     shared = counted(total.shared_calls, "is shared", "are shared")
-    if is_bound(plan):
-        yield f"At most {sent}: {shared} between cells and sent once."
-    else:
-        yield (
-            f"About {sent} if no debate ends early: {shared} between cells and sent once in a rehearsal."
-            " The exact number depends on the replies, because they decide who hears whom."
-        )
+    yield f"About {sent} if no debate ends early: {shared} between cells and sent once."
     if plan.limits.calls is not None and plan.limits.calls < calls:
         yield f"`limits: calls` may stop the run at {plan.limits.calls:,}; raise it, and the same command continues."
 
@@ -263,10 +242,10 @@ def _earlier(path: Path) -> ScoreTable:
 def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
     total, _ = rehearse_plan(plan)
     questions = sum(len(task.questions) for task in plan.tasks.values())
-    sent, at_most = total.calls - total.shared_calls, "at most" if is_bound(plan) else "about"
+    sent = total.calls - total.shared_calls
     lines = wrapped(
         f"{plan.title}: {counted(questions, 'question')} x "
-        f"{counted(plan.replicates, 'replicate')}, {at_most} {counted(sent, 'call')}; "
+        f"{counted(plan.replicates, 'replicate')}, about {counted(sent, 'call')}; "
         f"each claim at alpha {power_table['alpha'][0]:.3g}, power {power:.0%} wanted"
     )
     for record in power_table.to_dict("records"):
@@ -277,9 +256,9 @@ def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
             calls = sent * row["needed"] / row["questions"]
             # The dollars are the sum over cells, so that calls which cells share count more than once.
             most = total.dollars * row["needed"] / row["questions"]
-            price = f", {at_most} {most:,.2f} dollars" if total.is_priced else ""
+            price = f", about {most:,.2f} dollars" if total.is_priced else ""
             questions_needed = counted(round(row["needed"]), "question")
-            lines += wrapped(f"WARNING: needs {questions_needed} ({at_most} {calls:,.0f} calls{price})", 4)
+            lines += wrapped(f"WARNING: needs {questions_needed} (about {calls:,.0f} calls{price})", 4)
         elif row["answerable"] is False:
             lines.append("    WARNING: cannot be answered by this plan")
         if row["note"]:

@@ -22,7 +22,7 @@ from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import changes
-from cortexdsl.plan.persistence.history import find_twins, spec_changes
+from cortexdsl.plan.persistence.history import spec_changes
 from cortexdsl.plan.persistence.journal import Journal, LedgerEntry, is_experiment, read_journal
 from cortexdsl.plan.persistence.verification import (
     Difference,
@@ -38,7 +38,6 @@ from cortexdsl.report.phrasing.ledger import (
     changes_in_words,
     declaration_in_words,
     families_in_words,
-    twin_in_words,
 )
 from cortexdsl.text_layout import wrapped
 
@@ -111,7 +110,7 @@ def run_ledger(args: argparse.Namespace) -> int:
         lines += [f"{number}. {entry.at}", *_indented(_entry(entry, journal))]
     lines += [
         "",
-        *_indented(_remarks(args.results, journal)),
+        *_indented(_remarks(journal)),
         *_indented(_checked(journal, problems, len(journal.files))),
         *_publish(journal, args.results),
     ]
@@ -135,13 +134,12 @@ def _entry(entry: LedgerEntry, journal: Journal) -> Iterator[str]:
         yield f"changed {when}: {change_of(entry, journal)}"
 
 
-def _remarks(folder: Path, journal: Journal) -> Iterator[str]:
-    """Yield changes of the spec since the run, and experiments with the same claims under other names."""
+def _remarks(journal: Journal) -> Iterator[str]:
+    """Yield changes of the spec since the run, and versions of the program."""
     plan = plan_or_empty(journal.layout)
     if differs := spec_changes(journal, plan):
         changed = changes_in_words(differs)
         yield f"The spec, or something that it uses, has changed since: {changed}. Run it: cortexdsl run {plan.spec}"
-    yield from map(twin_in_words, find_twins(folder, journal))
     yield from filter(None, [versions_in_words(journal)])
 
 

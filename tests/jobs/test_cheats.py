@@ -143,21 +143,6 @@ def test_families_and_metrics_are_invented_after_the_results(place: Path, capsys
     assert "Family late (exploratory)" in (RESULTS / "tables" / "comparisons-late.md").read_text(encoding="utf-8")
 
 
-def test_the_experiment_runs_again_under_another_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Both list each other, also with other names of cells; a copy of the folder is not another experiment."""
-    renamed = SPEC.replace("seed: 3", "seed: 8").replace("low", "weaker").replace("high", "stronger")
-    run_jobs(write_spec(renamed, "again"))
-    shutil.copytree(RESULTS, RESULTS.with_name("backup"))
-    verdict = pd.read_csv("results/again/hypotheses.csv")["verdict"][0]
-    line = f"accuracy(stronger) > accuracy(weaker): {verdict} with seed 8."
-    for verb in (["report", NAME, "--text"], ["ledger", NAME]):
-        text = said(capsys, *verb)[1]
-        assert "The experiment again has the same claims about the same methods and datasets" in text
-        assert line in text
-        assert "experiment backup" not in text
-    assert f"The experiment {NAME} has the same claims" in said(capsys, "ledger", "again")[1]
-
-
 # ------------------------------------------------------------ files edited by hand
 def replace_in(name: str, old: str, new: str) -> None:
     path = RESULTS / name

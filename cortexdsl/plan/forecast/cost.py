@@ -33,7 +33,6 @@ from cortexdsl.plan.rehearsal.estimate import (
     RehearsedCalls,
     rehearse,
 )
-from cortexdsl.plan.rehearsal.full_length import depends_on_replies
 from cortexdsl.plan.training import GUIDE, Phase, Training, guides_for
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
@@ -52,11 +51,6 @@ TRAIN = "(train: {})"
 FIT = "(fit: {})"
 RehearsedMethods: TypeAlias = dict[str, tuple[Method, RehearsedCalls]]
 """The method of each cell as it was rehearsed, and its calls."""
-
-
-def is_bound(plan: Plan) -> bool:
-    """Return whether no run sends more calls than rehearsed: two cells that depend on replies may share fewer."""
-    return sum(depends_on_replies(cell.debate) for cell in plan.cells) < 2
 
 
 def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:

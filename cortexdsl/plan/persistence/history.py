@@ -1,11 +1,8 @@
-"""Comparisons of a declared experiment: with its spec now, with its plan record, and with other experiments."""
+"""Comparisons of a declared experiment: with its spec now, and with its plan record."""
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from cortexdsl.errors import CortexError, InputError, SpecError
@@ -14,7 +11,7 @@ from cortexdsl.plan.compiled import read_compiled
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import Declaration, changes, declaration_of, plan_words
-from cortexdsl.plan.persistence.journal import Journal, has_calls, read_journal
+from cortexdsl.plan.persistence.journal import Journal, has_calls
 from cortexdsl.plan.persistence.run_record import is_locked
 from cortexdsl.plan.record import PlanRecord, read_plan
 from cortexdsl.tasks.task import Task
@@ -140,75 +137,3 @@ def plan_changes(declared: Declaration, plan: PlanRecord) -> tuple[str, ...]:
     """Return the differences of a plan record from the last declaration, in words: it was replaced or edited."""
     stated = {word: plan.analysis[word] for word in ("alpha", "correction", "judge") if word in plan.analysis}
     return tuple(changes(declared, {**declared, **stated, **plan_words(plan)}))
-
-
-STAGES = frozenset(
-    {"ballots", "calls", "debates", "figures", "judgements", "logs", "looks", "parts", "pools", "rounds", "servers",
-     "spent",
-     "tables", "train", "whatif"}
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Twin:
-    """An experiment that shares claims with another one.
-
-    Attributes
-    ----------
-    name : str
-        Its folder below the folder of all results.
-    journal : Journal
-    claims : tuple of str
-        The shared claims, in its own words.
-    """
-
-    name: str
-    journal: Journal
-    claims: tuple[str, ...]
-
-
-def find_twins(folder: Path, journal: Journal) -> tuple[Twin, ...]:
-    """Return the other experiments below `results/` that declared some claims of this one, whatever their names.
-
-    A claim is the same if its text is, with each cell's name replaced by the digest of its method (without the seed),
-    and if the datasets have the same names. Sizes and seeds may differ. A copy of the experiment is not listed: its
-    ledger begins as this one does, to the end of the shorter one.
-    """
-    root = next((parent for parent in folder.resolve().parents if parent.name == "results"), None)
-    if journal.now is None or root is None:
-        return ()
-    own = _meanings(journal.now)
-    seals = [entry.seal for entry in journal.entries]
-    twins = []
-    for other in _experiments(root):
-        if other == folder.resolve():
-            continue
-        theirs = read_journal(Layout(other.as_posix()))
-        if theirs.now is None or [one.seal for one in theirs.entries][: len(seals)] == seals[: len(theirs.entries)]:
-            continue
-        shared = {
-            claim: None
-            for entry in theirs.declarations
-            for meaning, claim in _meanings(entry.declaration).items()
-            if meaning in own
-        }
-        if shared:
-            twins.append(Twin(other.relative_to(root).as_posix(), theirs, tuple(shared)))
-    return tuple(twins)
-
-
-def _meanings(declaration: Declaration) -> Mapping[tuple[str, tuple[str, ...]], str]:
-    """Return each claim by its meaning: its text with digests instead of cell names, and the datasets."""
-    cells: Mapping[str, str] = declaration["cells"]
-    datasets = tuple(sorted(str(one["name"]) for one in declaration["datasets"].values()))
-    names = "|".join(re.escape(name) for name in sorted(cells, key=len, reverse=True))
-    named = re.compile(rf"(?<![\w.-])(?:{names})(?![\w\[.-])")
-    return {(named.sub(lambda found: cells[found[0]], claim), datasets): claim for claim in declaration["claims"]}
-
-
-def _experiments(root: Path) -> Iterator[Path]:
-    """Yield every folder below that has a ledger, without searching the stages of an experiment."""
-    for folder, below, files in os.walk(root):
-        below[:] = sorted(name for name in below if name not in STAGES and not name.startswith("."))
-        if "ledger.jsonl" in files:
-            yield Path(folder)

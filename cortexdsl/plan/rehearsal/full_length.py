@@ -81,12 +81,6 @@ def _fullest(step: Step) -> Step:
     return replace(step, hears=hears, shows=tuple(map(all_of, step.shows)), memory=all_of(step.memory))
 
 
-def depends_on_replies(method: Method) -> bool:
-    """Return whether replies decide who hears whom, or who speaks: the graphs of a rehearsal are then examples."""
-    is_weighted = any(_all_of(step.hears) != step.hears for step in method.steps.values())
-    return is_weighted or any(choice not in known_choices(method) for choice in scheduled_choices(method.schedule))
-
-
 _PER_EDGE = ("edge", "pair", "match")
 """Values of `each` with one call for each edge that stays."""
 

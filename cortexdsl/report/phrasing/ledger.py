@@ -12,7 +12,7 @@ from cortexdsl.core import EMPTY
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import LEARNED, SEED, Declaration
-from cortexdsl.plan.persistence.history import Twin, find_twins, plan_changes, spec_changes
+from cortexdsl.plan.persistence.history import plan_changes, spec_changes
 from cortexdsl.plan.persistence.journal import Journal, LedgerEntry, read_journal
 from cortexdsl.plan.persistence.recording import ONLY_CLAIMS
 from cortexdsl.plan.persistence.verification import versions_in_words
@@ -47,13 +47,13 @@ class History:
 
 
 def read_history(folder: Path, plan: PlanRecord) -> History:
-    """Read the ledger of a results folder, and compare it with the plan, the verdicts, the spec and its neighbours."""
+    """Read the ledger of a results folder, and compare it with the plan, the verdicts and the spec."""
     layout = Layout(folder.as_posix())
     journal = read_journal(layout)
     if not journal.is_kept:
         return History(journal)
     faults = [*journal.faults, *_unknown(journal, plan)]
-    said = [*history_in_words(journal, faults), *map(twin_in_words, find_twins(folder, journal))]
+    said = [*history_in_words(journal, faults)]
     if journal.runs and not set(SEALED) <= journal.files.keys():
         said.append("An earlier version wrote these tables and kept no digests of them: edits would not be noticed.")
     if versions := versions_in_words(journal):
@@ -175,20 +175,6 @@ def runs_in_words(journal: Journal, claim: str, verdict: str) -> str:
         return f"in all {count} runs ({named[verdict]})"
     others = "; ".join(f"{found} {which}" for found, which in named.items() if found != verdict)
     return f"in {count} of {len(judged)} runs ({'; '.join(filter(None, [named.get(verdict, ''), others]))})"
-
-
-def twin_in_words(twin: Twin) -> str:
-    """Say which claims of this experiment another one declared, and its results."""
-    said = []
-    for claim in twin.claims:
-        judged = twin.journal.verdicts_on(claim)
-        found = ", ".join(f"{verdict} with seed {seed}" for _, seed, verdict in judged) or "declared, not judged yet"
-        said.append(f"{claim}: {found}")
-    assert twin.journal.now is not None
-    return (
-        f"The experiment {twin.name} has the same claims about the same methods and datasets "
-        f"({_sizes(twin.journal.now)}): {'; '.join(said)}."
-    )
 
 
 def _sizes(declaration: Declaration) -> str:
