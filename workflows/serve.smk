@@ -11,7 +11,7 @@ from cortexdsl.jobs.serve import (
     refuse_paid,
     refuse_unseeded,
     refuse_unset,
-    settle_controls,
+    lines_in_force,
     start_servers,
     stop_servers,
     what_runs,
@@ -60,7 +60,7 @@ def begin(needed, experiments):
     refuse_unseeded([plan_of(name) for name in sorted(asking)])
     for name in experiments:
         write_compiled(plan_of(name))
-    for line in settle_controls([plan_of(name) for name in sorted(asking)]):
+    for line in lines_in_force([plan_of(name) for name in sorted(asking)]):
         logger.info(line, extra={"is_own": True})
     # Jobs on other machines must not be given the process id of this run, which they would watch.
     if IS_WARM and workflow.local_exec:

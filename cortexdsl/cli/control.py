@@ -23,7 +23,6 @@ _WORDS = {
     "tokens": ("N", int, "the most tokens, input and output"),
     "dollars": ("X", float, "the most dollars"),
     "seconds": ("S", float, "the most seconds of all jobs together"),
-    "connections": ("N", int, "the most calls that wait for a reply at the same time, for each address and API key"),
 }
 
 
@@ -84,7 +83,7 @@ def run_limit(args: argparse.Namespace) -> int:
     if args.spec and limits:
         raise InputError("--spec goes alone: it takes all changes back\n    run the verb twice")
     for word, value in limits.items():
-        if value < (1 if word == "connections" else 0) or value != value:
+        if not value >= 0:
             raise InputError(f"--{word} {value}: this is not a limit\n    write a positive number")
     if args.spec:
         controls.back_to_spec(plan)
@@ -95,10 +94,7 @@ def run_limit(args: argparse.Namespace) -> int:
     for line in lines:
         print(f"    {line}")
     if limits:
-        print(
-            f"Running jobs follow within seconds, and later runs keep it; a value that you change in {plan.spec_path}\n"
-            "replaces the one here."
-        )
+        print(f"Running jobs follow within seconds, and later runs keep it. Back: cortexdsl limit {name} --spec")
     _warn_of_spent(layout, limits)
     return 0
 
@@ -106,7 +102,7 @@ def run_limit(args: argparse.Namespace) -> int:
 def _warn_of_spent(layout: Layout, limits: dict[str, float]) -> None:
     spent = limited_amounts(spent_so_far(Path(layout.spent)))
     for word, value in limits.items():
-        if word != "connections" and spent[word] >= value:
+        if spent[word] >= value:
             print(f"{word}: {spent[word]:,.6g} are spent already, so that jobs stop at their next call")
 
 

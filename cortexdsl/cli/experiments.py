@@ -6,19 +6,16 @@ import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
 import yaml
-from rich.console import Console, RenderableType
-from rich.live import Live
+from rich.console import Console
 
 from cortexdsl.display.console import draw
 from cortexdsl.display.launch import block_signals, store_command, wait_for_line, workflow_folder
-from cortexdsl.display.progress import LOOK_EVERY, RunProgress, WatchedRun, expected_in, layout_in, trainings
+from cortexdsl.display.progress import RunProgress, WatchedRun, expected_in, layout_in, trainings
 from cortexdsl.display.wording import (
     has_many_datasets,
     in_a_line,
@@ -41,7 +38,7 @@ from cortexdsl.plan.jobs.programs import check_sandbox, check_solutions, has_pro
 from cortexdsl.plan.layout import Layout, selected_experiments
 from cortexdsl.plan.parts import Permission
 from cortexdsl.plan.permissions import folder_digest
-from cortexdsl.plan.persistence.controls import replacements
+from cortexdsl.plan.persistence.controls import plain
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.run_record import EarlyEnd, early_end, is_locked
 from cortexdsl.plan.persistence.verification import versions_in_words
@@ -196,22 +193,17 @@ def add_status_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
     parser.add("experiment", "its name, or the folder of its results: results/quickstart")
     parser.add("--json", "print the progress as JSON", **FLAG)
-    parser.add("--watch", "show the progress until the run ends, or until Ctrl-C", **FLAG)
 
 
 def run_status(args: argparse.Namespace) -> int:
     """Run the verb; the exit status is 0 if a run is active or the experiment is finished, else 1."""
     layout = layout_in(args.experiment)
     root = Path(layout.root)
-    if args.watch:
-        _wait_for_jobs(layout)
-    elif is_locked(root) and not _has_begun(layout):
+    if is_locked(root) and not _has_begun(layout):
         print(f"{root}: a run is at work, no job has started yet")
         return 0
     watched = WatchedRun(expected_in(args.experiment))
     shown = watched.look()
-    if args.watch:
-        shown = _follow(watched, root, is_json=args.json)
     is_open = bool(shown.running) or is_locked(root)
     end = early_end(layout)
     is_finished = shown.all.state == "done" and Path(layout.report).exists() and end is None
@@ -230,43 +222,13 @@ def run_status(args: argparse.Namespace) -> int:
         remarks = [*_remarks(shown, end, is_open=is_open, is_finished=is_finished), *filter(None, [versions])]
         for line in (*(each.line() for each in trained), *remarks):
             print(line)
-        for changed in replacements(read_controls(Path(layout.spent))):
-            print(f"changed by `cortexdsl limit`: {changed}")
+        for word, value in read_controls(Path(layout.spent)).limits.items():
+            print(f"changed by `cortexdsl limit`: {word} {plain(value)}")
     return 0 if is_open or is_finished else 1
 
 
 def _has_begun(layout: Layout) -> bool:
     return Path(layout.plan).exists() or any(Path(layout.spent).glob("*.json"))
-
-
-def _wait_for_jobs(layout: Layout) -> None:
-    """Wait while a run plans its jobs; print that once."""
-    root, is_said = Path(layout.root), False
-    while not Path(layout.plan).exists() and is_locked(root):
-        if not is_said:
-            print(f"{root}: no job has started yet; waiting (Ctrl-C ends this)", file=sys.stderr, flush=True)
-            is_said = True
-        time.sleep(LOOK_EVERY)
-
-
-def _follow(watched: WatchedRun, root: Path, *, is_json: bool) -> RunProgress:
-    """Show an experiment while it runs, and return its last state."""
-    console = Console(file=unwrapped(sys.stdout), highlight=False)
-    moves = console.is_terminal and not is_json
-
-    def table() -> RenderableType:
-        return draw(watched.look(), console.width, max(3, console.height - 6))
-
-    live = Live(get_renderable=table, console=console, refresh_per_second=2, transient=True)
-    try:
-        with live if moves else nullcontext():
-            while watched.look().running or is_locked(root):
-                time.sleep(LOOK_EVERY)
-                if is_json:
-                    print(json.dumps(plain_values(watched.look())), flush=True)
-            return watched.look(is_last=True)
-    except KeyboardInterrupt:
-        return watched.look()
 
 
 def _lines(shown: RunProgress) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -46,47 +46,6 @@ _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, FairQueue] = WeakKeyDictio
 async def yield_to_others() -> None:
     """Wait until other debates of this loop have continued and the loop has handled what has arrived."""
     await _QUEUES.setdefault(asyncio.get_running_loop(), FairQueue()).wait()
-
-
-class ElasticGate:
-    """Lets so many tasks in at once, in order; how many is asked again each time, and may grow and shrink.
-
-    Parameters
-    ----------
-    size : callable
-        The most tasks inside.
-    """
-
-    def __init__(self, size: Callable[[], int]) -> None:
-        self._size = size
-        self._inside = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    def refresh(self) -> None:
-        """Let in who may enter by now."""
-        while self._waiting and self._inside < self._size():
-            first = self._waiting.popleft()
-            if not first.done():
-                self._inside += 1
-                first.set_result(None)
-
-    async def __aenter__(self) -> None:
-        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(mine)
-        self.refresh()
-        try:
-            await mine
-        except asyncio.CancelledError:
-            if mine.done() and not mine.cancelled():  # it had been let in: hand the place on
-                self._leave()
-            raise
-
-    async def __aexit__(self, *_: object) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
-        self._inside -= 1
-        self.refresh()
 
 
 async def gather_all(work: Sequence[Awaitable[T]]) -> list[T]:

@@ -33,7 +33,7 @@ from cortexdsl.core import (
     Question,
     Reply,
 )
-from cortexdsl.engine.concurrency import ElasticGate, gather_or_cancel
+from cortexdsl.engine.concurrency import gather_or_cancel
 from cortexdsl.engine.methods import names_in, with_identities, with_pool
 from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.engine.run import run_debate
@@ -167,8 +167,7 @@ async def debate_shard(
     CallCounts
         Calls that were sent, taken from logs, and failed.
     """
-    gate = ElasticGate(lambda: debates_at_once(client.budget.limits.connections))
-    client.each_second.append(gate.refresh)
+    gate = asyncio.Semaphore(debates_at_once(client.budget.limits.connections))
     client.tally.debates(0, len(work.questions))
     debate_of = debater(work, client, embedder, templates)
 

@@ -34,7 +34,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.warnings import models_of
 from cortexdsl.plan.jobs.schedule import LOCAL_SIMILARITIES
 from cortexdsl.plan.models import may_cost, tool_sources
-from cortexdsl.plan.persistence.controls import in_words, settle
+from cortexdsl.plan.persistence.controls import in_words
 from cortexdsl.records.seed_probes import SeedProbe, write_seed_probes
 
 if TYPE_CHECKING:
@@ -48,13 +48,9 @@ _HOPELESS = ("authentication", "bad_request", "not_found", "foreign")  # errors 
 """The environment variable that tells a job how many of its kind may run at once."""
 
 
-def settle_controls(plans: Sequence[Plan]) -> list[str]:
-    """Drop limits that an edit of the spec replaces, and return in words what is in force besides the specs."""
-    lines = []
-    for plan in plans:
-        lines += [f"{plan.experiment}: {said}" for said in settle(plan)]
-        lines += [f"{plan.experiment}: {said}" for said in in_words(plan)]
-    return lines
+def lines_in_force(plans: Sequence[Plan]) -> list[str]:
+    """Return in words what is in force besides the specs."""
+    return [f"{plan.experiment}: {line}" for plan in plans for line in in_words(plan)]
 
 
 def unset_keys(plan: Plan) -> list[tuple[Model, Unset]]:

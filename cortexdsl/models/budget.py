@@ -75,11 +75,7 @@ class Budget:
     @property
     def limits(self) -> Limits:
         """The limits as they are now: those of the spec, unless they were changed while it runs."""
-        return self.limits_by(self.controls)
-
-    def limits_by(self, controls: Controls) -> Limits:
-        """Return the limits under some changes."""
-        return controls.applied(self._limits)
+        return self.controls.applied(self._limits)
 
     @property
     def controls(self) -> Controls:

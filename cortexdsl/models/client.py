@@ -9,7 +9,7 @@ replayed with `offline`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +62,6 @@ class Client:
     own_log : Path or None
         The one that this job writes; None if it is offline.
     secrets : Secrets
-    each_second : list of callables, called so often while the client is open
     rounds : RoundSender or None
         Answers the calls to models with an engine from the replies of earlier rounds.
     """
@@ -88,7 +87,6 @@ class Client:
         self._unkept = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._failure_limit = FailureLimit(counts, budget, tally.job.spec) if logs.own is not None else None
-        self.each_second: list[Callable[[], None]] = []
         self._own_transports: dict[str, Transport] = {}
         self._ticks: asyncio.TimerHandle | None = None
 
@@ -289,9 +287,7 @@ class Client:
         return self
 
     def _tick(self) -> None:
-        """Every second: publish the tally, do what was asked for, and flush the log to disk if that is due."""
-        for do in self.each_second:
-            do()
+        """Every second: publish the tally, and flush the log to disk if that is due."""
         self._ticks = asyncio.get_running_loop().call_later(EVERY, self._tick)
         self.tally.publish_if_due()
         self._syncs.sync_if_due(EVERY)

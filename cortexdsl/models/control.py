@@ -1,4 +1,4 @@
-"""Changes made while an experiment runs: whether it is paused, and values that replace those of its spec.
+"""Changes made while an experiment runs: whether it is paused, and limits in place of those of its spec.
 
 `spent/.control` is a small file that `cortexdsl pause`, `resume` and `limit` replace, and that each process of the run
 looks at about once a second. The ledger says who changed what and when; this file holds what is in force.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from cortexdsl.files import write_file
 from cortexdsl.typed_json import Codec
 
 CONTROL_FILE = ".control"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 LOOK_EVERY = 1.0
-SPENDING = ("calls", "tokens", "dollars", "seconds", "connections")
+SPENDING = ("calls", "tokens", "dollars", "seconds")
 """The limits that can be changed while a run goes on."""
 
 
@@ -35,56 +35,25 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
-    """A value that replaces one of the spec, as long as the spec says what it said then.
-
-    Attributes
-    ----------
-    value, before : number or None
-        Now, and in the spec.
-    at, by : str
-        When (UTC), and by whom.
-    """
-
-    value: Any
-    before: Any
-    at: str = ""
-    by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Controls:
     """The changes that are in force.
 
     Attributes
     ----------
     paused : Pause or None
-    limits : mapping of a word of SPENDING to Replacement
+    limits : mapping of a word of SPENDING to number
+        In place of those of the spec.
     schema_version : int
         Of the file.
     """
 
     paused: Pause | None = None
-    limits: Mapping[str, Replacement] = field(default_factory=lambda: EMPTY)
+    limits: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     schema_version: int = SCHEMA_VERSION
 
     def applied(self, limits: Limits) -> Limits:
-        """Return the limits of a job as they are now; its connections stay the same part of all."""
-        if not self.limits:
-            return limits
-        values = {word: each.value for word, each in self.limits.items()}
-        if "connections" in values:
-            all_before = max(1, self.limits["connections"].before)
-            values["connections"] = max(1, round(limits.connections * values["connections"] / all_before))
-        return replace(limits, **values)
-
-    def outdated(self, limits: Limits) -> list[str]:
-        """Return the words of replacements of a value that the spec no longer has."""
-        return [word for word, each in self.limits.items() if getattr(limits, word) != each.before]
-
-    def without(self, words: Collection[str]) -> Controls:
-        """Return it without some replacements."""
-        return replace(self, limits={word: each for word, each in self.limits.items() if word not in words})
+        """Return the limits of a job as they are now."""
+        return replace(limits, **self.limits) if self.limits else limits
 
 
 _CODEC = Codec(always=("Controls.schema_version",))
@@ -100,17 +69,20 @@ def read_controls(folder: Path) -> Controls:
     """
     path = folder / CONTROL_FILE
     try:
-        controls = _CODEC.read(Controls, json.loads(path.read_bytes()))
+        record = json.loads(path.read_bytes())
+        if record["schema_version"] == 1:  # with who changed what, and the connections
+            record["limits"] = {word: one["value"] for word, one in record["limits"].items() if word in SPENDING}
+        controls = _CODEC.read(Controls, record)
     except FileNotFoundError:
         return Controls()
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise RecordError(
             f"{path}: what was paused and limited cannot be read ({error})\n"
             "    delete it, and write the limits again: cortexdsl limit NAME ..."
         ) from None
     if controls.schema_version > SCHEMA_VERSION:
         raise RecordError(f"{path}: written by a later version of cortexdsl\n    update cortexdsl")
-    return controls.without(controls.limits.keys() - {*SPENDING})
+    return controls
 
 
 def write_controls(folder: Path, controls: Controls) -> None:

@@ -11,7 +11,7 @@ from cortexdsl.core import EMPTY_REPLY, NO_USAGE, REASONING_ONLY, Model, Rate, U
 from cortexdsl.errors import BudgetError, ModelError, RecordError
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.call_log.records import CHARACTERS_PER_TOKEN
-from cortexdsl.models.control import LOOK_EVERY, Controls
+from cortexdsl.models.control import LOOK_EVERY
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints, Route
 from cortexdsl.models.endpoints.providers import key_variables
@@ -79,7 +79,6 @@ class Sender:
         self._endpoints, self._budget, self._tally, self._runtime = endpoints, budget, tally, runtime
         self._check = check
         self._booked_at = runtime.clock()
-        self._connections: dict[Endpoint, int] = {}
         self.is_closing = False
         self.sending: set[asyncio.Task[object] | None] = set()
 
@@ -147,12 +146,10 @@ class Sender:
         Its caller leaves the endpoint at the end.
         """
         while True:
-            controls = self._budget.controls
-            if controls.paused is not None:
-                controls = await self._resumed()
+            if self._is_paused():
+                await self._resumed()
             rate = request.model.rate
             meter = self._endpoints.meter(request.model, rate)
-            self._bound_connections(endpoint, controls)
             if rate is None:  # calls of a model without a rate need no order: they do not wait for each other
                 reservation = await self._entered(endpoint, meter, request)
             else:
@@ -162,15 +159,14 @@ class Sender:
                 return meter, reservation
 
     async def _entered(self, endpoint: Endpoint, meter: RateMeter, request: Request[T]) -> RateReservation | None:
-        """Take a place in flight; None if a pause, a new bound or a faster process came while it was waited for."""
-        model, budget = request.model, self._budget
+        """Take a place in flight; None if a pause or a faster request came while it was waited for."""
+        model = request.model
         rate = model.rate or _NO_RATE
         if not await meter.ready(rate, self._is_paused):
             return None
         await endpoint.enter()
-        controls = budget.controls
         reservation = None
-        if not self._bound_connections(endpoint, controls) and controls.paused is None:
+        if not self._is_paused():
             expected = meter.expected_tokens(model, request.prompt_tokens)
             reservation = meter.take(rate, expected)
         if reservation is None:
@@ -180,22 +176,12 @@ class Sender:
     def _is_paused(self) -> bool:
         return self._budget.controls.paused is not None
 
-    async def _resumed(self) -> Controls:
-        """Wait while the experiment is paused, without counting this time as the job's; return the changes in force."""
+    async def _resumed(self) -> None:
+        """Wait while the experiment is paused, without counting this time as the job's."""
         self._budget.spend(Usage(seconds=self.seconds()))
         while self._is_paused():
             await self._runtime.sleep(LOOK_EVERY)
         self._booked_at = self._runtime.clock()
-        return self._budget.controls
-
-    def _bound_connections(self, endpoint: Endpoint, controls: Controls) -> bool:
-        """Tell an endpoint if the connections of this job were changed while it ran, and return whether they were."""
-        connections = self._budget.limits_by(controls).connections
-        is_changed = self._connections.setdefault(endpoint, connections) != connections
-        if is_changed:
-            self._connections[endpoint] = connections
-            endpoint.bound(connections)
-        return is_changed
 
     async def _metered(self, request: Request[T], route: Route, meter: RateMeter, reservation: RateReservation) -> T:
         """Send once, settle the tokens that were reserved of the rate, and obey the limits that the server tells."""

@@ -6,11 +6,9 @@ import json
 import os
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from cortexdsl.cli import experiments
 from cortexdsl.cli.main import main
 from cortexdsl.plan.persistence.run_record import is_locked
 from cortexdsl.worker.run import lock_experiment
@@ -64,47 +62,6 @@ def test_a_run_that_plans_is_at_work(folder: Path, capsys: pytest.CaptureFixture
     assert not is_locked(folder)
     assert main(["status", "e"]) == 1
     assert "no run has started there" in capsys.readouterr().err
-
-
-def test_watching_waits_for_a_run_that_plans(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It says once that it waits; without a run there is nothing to watch."""
-    assert main(["status", "e", "--watch"]) == 1
-    assert "no run has started there" in capsys.readouterr().err
-    lock = lock_experiment(folder)
-    assert lock is not None
-    steps = [
-        lambda: None,
-        lambda: write(begun(folder) / "spent", said(state="done", debates=DONE)),
-        lambda: os.close(lock),
-    ]
-    monkeypatch.setattr(experiments, "time", SimpleNamespace(sleep=lambda _: steps.pop(0)()))  # other threads sleep on
-    assert main(["status", "e", "--watch"]) == 1
-    out, err = capsys.readouterr()
-    assert err.count("no job has started yet; waiting") == 1
-    assert "a: 10/10 debates" in out
-
-
-def test_watching_goes_on_while_a_new_run_begins_after_one_that_was_killed(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Jobs of the killed run say that they run, and have been silent for long."""
-    write(begun(folder) / "spent", said(updated=time.time() - 3600))
-    lock, seen = lock_experiment(folder), []
-
-    def sleep(_: float) -> None:
-        if not seen:
-            write(folder / "spent", said(state="done", debates=DONE), said("b", state="done", debates=DONE))
-            (folder / "report.html").write_text("")
-            assert lock is not None
-            os.close(lock)
-        seen.append(1)
-
-    monkeypatch.setattr(experiments, "time", SimpleNamespace(sleep=sleep))  # other threads sleep on
-    assert main(["status", "e", "--watch"]) == 0
-    assert seen
-    assert "killed" not in capsys.readouterr().out
 
 
 def test_a_silent_job_is_not_called_dead_while_a_run_is_at_work(

@@ -12,7 +12,7 @@ import pytest
 from cortexdsl.core import Limits, Rate, RateLimit
 from cortexdsl.errors import BudgetError, RecordError
 from cortexdsl.models.client import open_client
-from cortexdsl.models.control import Controls, Pause, Replacement, read_controls, write_controls
+from cortexdsl.models.control import Controls, Pause, read_controls, write_controls
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from tests.models.kit import Fake, Time, call_of, settle
@@ -23,7 +23,7 @@ SLOW = Rate((RateLimit(60, 60.0),))
 def test_what_is_in_force_is_read_as_it_was_written(tmp_path: Path) -> None:
     controls = Controls(
         Pause("2027-01-01T00:00:00+00:00", "ann", "why"),
-        {"dollars": Replacement(3.5, None, "t", "ann"), "connections": Replacement(4, 16)},
+        {"dollars": 3.5, "calls": 4},
     )
     write_controls(tmp_path, controls)
     assert read_controls(tmp_path) == controls
@@ -32,26 +32,17 @@ def test_what_is_in_force_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_controls(tmp_path) == Controls()
 
 
+def test_limits_of_an_earlier_version_hold(tmp_path: Path) -> None:
+    limits = {"calls": {"value": 7, "before": 100}, "connections": {"value": 4, "before": 16}}
+    (tmp_path / ".control").write_text(json.dumps({"schema_version": 1, "paused": None, "limits": limits}))
+    assert read_controls(tmp_path).applied(Limits(calls=100)) == Limits(calls=7)
+
+
 @pytest.mark.parametrize("content", ["", "[]", '{"schema_version": 1, "paused": 3, "limits": {}, "rates": {}}'])
 def test_a_damaged_file_is_an_error_for_the_verbs(tmp_path: Path, content: str) -> None:
     (tmp_path / ".control").write_text(content)
     with pytest.raises(RecordError, match="cannot be read"):
         read_controls(tmp_path)
-
-
-def test_connections_of_a_job_stay_its_part_of_all() -> None:
-    """A job with 4 of 16 connections has 10 of 40, and one at least."""
-    controls = Controls(limits={"connections": Replacement(40, 16)})
-    assert controls.applied(Limits(connections=4)).connections == 10
-    controls = Controls(limits={"connections": Replacement(1, 16)})
-    assert controls.applied(Limits(connections=4)).connections == 1
-
-
-def test_a_value_holds_until_the_spec_says_otherwise() -> None:
-    controls = Controls(limits={"dollars": Replacement(9.0, 5.0), "calls": Replacement(7, 8)})
-    assert controls.outdated(Limits(calls=8, dollars=5.0)) == []
-    assert controls.outdated(Limits(calls=8, dollars=6.0)) == ["dollars"]
-    assert list(controls.without(["dollars"]).limits) == ["calls"]
 
 
 def test_a_paused_experiment_sends_nothing_finishes_what_is_on_its_way_and_goes_on(tmp_path: Path) -> None:
@@ -103,43 +94,15 @@ def test_a_lowered_limit_stops_and_a_raised_one_goes_on(tmp_path: Path) -> None:
             log, transports=fake.transports, runtime=runtime, limits=limits, ledgers=spent
         ) as client:
             await client(call_of("a"))
-            write_controls(spent, Controls(limits={"calls": Replacement(1, 100)}))
+            write_controls(spent, Controls(limits={"calls": 1}))
             time.now += 2.0
             with pytest.raises(BudgetError, match=r"limit of 1 calls .* cortexdsl limit NAME --calls N and run again"):
                 await client(call_of("b"))
-            write_controls(spent, Controls(limits={"calls": Replacement(3, 100)}))
+            write_controls(spent, Controls(limits={"calls": 3}))
             time.now += 2.0
             await client(call_of("b"))
 
     asyncio.run(scene())
-
-
-def test_changed_connections_bound_the_calls_in_flight(tmp_path: Path) -> None:
-    """Two of nine are in flight; when the first of them ends, six are allowed."""
-    time, fake = Time(), Fake()
-    spent = tmp_path / "spent"
-
-    async def scene() -> tuple[int, int]:
-        fake.gate = asyncio.Event()
-        runtime, limits = time.runtime(), Limits(connections=2)
-        log = tmp_path / "own.jsonl"
-        async with open_client(
-            log, transports=fake.transports, runtime=runtime, limits=limits, ledgers=spent
-        ) as client:
-            tasks = [asyncio.create_task(client(call_of(str(k)))) for k in range(9)]
-            await settle(60)
-            before = fake.in_flight
-            write_controls(spent, Controls(limits={"connections": Replacement(6, 2)}))
-            time.now += 2.0
-            fake.gate.set()
-            fake.gate = asyncio.Event()
-            await settle(100)
-            after = fake.in_flight
-            fake.gate.set()
-            await asyncio.gather(*tasks)
-            return before, after
-
-    assert asyncio.run(scene()) == (2, 6)
 
 
 def test_a_rate_is_kept_by_all_calls_of_a_model(tmp_path: Path) -> None:

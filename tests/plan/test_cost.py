@@ -76,21 +76,6 @@ def test_calls_and_shared_calls_are_those_that_are_really_made(here: Path) -> No
     assert len(sent) == len(set(sent)) == total.calls - total.shared_calls
 
 
-def test_what_cells_share_is_no_bound_where_each_chooses_by_the_replies_whom_to_hear(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two thresholds keep the same edges by chance alone, and a rehearsal's chance is not the run's."""
-    sparse = "  sparse: {protocol: cortexdebate, rounds: 2, until: never}\n"
-    (here / "specs" / "x.yaml").write_text(SPEC + sparse)
-    assert main(["plan", "specs/x.yaml"]) == 0
-    assert "At most " in capsys.readouterr().out
-    (here / "specs" / "x.yaml").write_text(SPEC + sparse + "grid: {sparse: {keep: [mean, median]}}\n")
-    assert main(["plan", "specs/x.yaml"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "At most " not in said
-    assert "in a rehearsal. The exact number depends on the replies" in said
-
-
 def test_a_limit_below_the_plan_is_told_before_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "specs" / "x.yaml").write_text(SPEC + "limits: {calls: 20}\n")
     assert main(["plan", "specs/x.yaml"]) == 0

@@ -70,11 +70,6 @@ class AdaptiveLimit:
         """Note that a call was sent, `in_flight` of them with it."""
         self._saturated = self._saturated or in_flight >= SATURATION * self.limit
 
-    def bound(self, most: int) -> None:
-        """Set the largest limit; one that was never refused begins from it as a new one would."""
-        self.most = most
-        self.limit = min(max(self.limit, START) if self._doubling else self.limit, most)
-
     def succeeded(self, now: float) -> None:
         """Note a reply."""
         self._was_refused = False
@@ -199,11 +194,6 @@ class Endpoint:
         """What to compare servers of one model by: whether it is left out, and then its calls, also those that wait."""
         left_out = self.left_out_until if self.left_out_until > self._clock() else 0.0
         return left_out, self.in_flight + len(self._waiting)
-
-    def bound(self, connections: int) -> None:
-        """Set the most calls in flight, and let in those that may now go."""
-        self.control.bound(connections)
-        self._wake()
 
     async def enter(self) -> None:
         """Wait for a place in flight, and take it; `leave` gives it back."""

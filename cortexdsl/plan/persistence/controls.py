@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.models.control import Controls, Pause, Replacement, read_controls, write_controls
+from cortexdsl.models.control import Controls, Pause, read_controls, write_controls
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.recording import journal_lock, record_control
@@ -48,60 +48,37 @@ def resume(layout: Layout) -> Pause | None:
         return controls.paused
 
 
-def change(plan: Plan, limits: dict[str, float]) -> Controls:
-    """Put limits in force instead of those of the spec; a value that the spec has needs no replacement."""
-    with _locked(plan.layout) as in_force:
-        controls = in_force.without(in_force.outdated(plan.limits))
-        replaced, held, at, by = dict(controls.limits), controls.applied(plan.limits), now(), who()
-        said = []
-        for word, value in limits.items():
-            replaced[word] = Replacement(value, getattr(plan.limits, word), at, by)
-            before = getattr(held, word)
-            said += [f"{word} {plain(value)}, before {plain(before)}"] if value != before else []
-        changed = replace(controls, limits={word: each for word, each in replaced.items() if each.value != each.before})
+def change(plan: Plan, limits: Mapping[str, float]) -> None:
+    """Put limits in force instead of those of the spec."""
+    with _locked(plan.layout) as controls:
+        held = controls.applied(plan.limits)
+        said = [
+            f"{word} {plain(value)}, before {plain(getattr(held, word))}"
+            for word, value in limits.items()
+            if value != getattr(held, word)
+        ]
+        changed = {
+            word: value for word, value in {**controls.limits, **limits}.items() if value != getattr(plan.limits, word)
+        }
         if said:
-            _put(plan.layout, changed, f"limited by {by}: {'; '.join(said)}")
-        return changed
+            _put(plan.layout, replace(controls, limits=changed), f"limited by {who()}: {'; '.join(said)}")
 
 
-def back_to_spec(plan: Plan) -> Controls:
-    """Put the limits of the spec in force again; return what was in force."""
+def back_to_spec(plan: Plan) -> None:
+    """Put the limits of the spec in force again."""
     with _locked(plan.layout) as controls:
         if controls.limits:
             said = f"limits of the spec again, by {who()}: {', '.join(controls.limits)}"
             _put(plan.layout, Controls(controls.paused), said)
-        return controls
-
-
-def settle(plan: Plan) -> list[str]:
-    """Drop the replacements of values that the spec says otherwise by now, and return them in words: the spec wins."""
-    with _locked(plan.layout) as controls:
-        said = _outdated_words(plan, controls)
-        if said:
-            _put(plan.layout, controls.without(controls.outdated(plan.limits)), "; ".join(said))
-        return said
 
 
 def in_words(plan: Plan) -> list[str]:
-    """Return what is in force beside the spec, and what is not any more, in words; without anything, nothing."""
+    """Return what is in force beside the spec, in words; without anything, nothing."""
     controls = read_controls(Path(plan.layout.spent))
-    lines = [f"paused since {controls.paused.at} by {controls.paused.by}"] if controls.paused else []
-    in_force = controls.without(controls.outdated(plan.limits))
-    return [*lines, *replacements(in_force), *_outdated_words(plan, controls)]
-
-
-def replacements(controls: Controls) -> Iterator[str]:
-    """Yield in words each limit that replaces one of the spec."""
-    for word, each in controls.limits.items():
-        yield f"{word} {plain(each.value)}, and not {plain(each.before)} as in the spec ({each.by}, {each.at})"
-
-
-def _outdated_words(plan: Plan, controls: Controls) -> list[str]:
-    outdated = [(word, controls.limits[word]) for word in sorted(controls.outdated(plan.limits))]
-    return [
-        f"the spec now has {word} {plain(getattr(plan.limits, word))}, which replaces {plain(each.value)} "
-        f"({each.by}, {each.at})"
-        for word, each in outdated
+    paused = [f"paused since {controls.paused.at} by {controls.paused.by}"] if controls.paused else []
+    limits = controls.limits.items()
+    return paused + [
+        f"{word} {plain(value)}, and not {plain(getattr(plan.limits, word))} as in the spec" for word, value in limits
     ]
 
 
