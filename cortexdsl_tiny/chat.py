@@ -82,10 +82,6 @@ class Chat:
             found += self._encoded(messages[int(part)]["content"] if k % 2 else part, allows_special=not k % 2)
         return found
 
-    def opening(self, text: str, tokens: int) -> str:
-        """Return what the first so many tokens of a text say."""
-        return self.text(self._encoded(text, allows_special=False)[:tokens])
-
     def text(self, tokens: Sequence[int]) -> str:
         """Return the text of tokens, special ones left out."""
         return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortexdsl.models.transports.interface import Tokenizer, Transport, TransportType
+from cortexdsl.models.transports.interface import Transport, TransportType
 
 if TYPE_CHECKING:
     from cortexdsl_tiny.folder import Folder
@@ -25,16 +25,4 @@ def _find(model: str) -> Folder:
     return find(model)
 
 
-def _window(model: str) -> int | None:
-    return _find(model).config.window
-
-
-def _tokenizer(model: str) -> Tokenizer:
-    from cortexdsl_tiny.chat import Chat
-
-    return Chat(_find(model))
-
-
-TRANSPORT = TransportType(
-    prefix="tiny", create=_create, is_in_process=True, window=_window, tokenizer=_tokenizer, weights=_find
-)
+TRANSPORT = TransportType(prefix="tiny", create=_create, is_in_process=True, weights=_find)

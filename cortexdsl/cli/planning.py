@@ -28,8 +28,7 @@ from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_pr
 from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.forecast.cost import most_of_question, rehearse_plan, rehearsed_loads, renderer
-from cortexdsl.plan.forecast.matches import matched_method
+from cortexdsl.plan.forecast.cost import most_of_question, rehearse_plan, rehearsed_loads
 from cortexdsl.plan.forecast.rounds import MORE, rounds_of
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
 from cortexdsl.plan.forecast.warnings import prompts_too_long, race_in_words
@@ -38,7 +37,7 @@ from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import plan_record
 from cortexdsl.plan.persistence.verification import check_own_files
 from cortexdsl.plan.record import plan_json, write_plan
-from cortexdsl.plan.rehearsal.estimate import REPLY_TOKENS, CostEstimate, OwnLengths
+from cortexdsl.plan.rehearsal.estimate import REPLY_TOKENS, CostEstimate
 from cortexdsl.plan.training import Training
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.text_layout import aligned, wrapped
@@ -95,7 +94,7 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines = [
         *_sent(plan, total),
         "Calls are an upper bound (no debate ends early). "
-        f"Tokens assume 4 characters each{_own_tokens(plan)} and {REPLY_TOKENS} a reply, "
+        f"Tokens assume 4 characters each and {REPLY_TOKENS} a reply, "
         f"or max_tokens if that is less{_thinking(plan)}.",
     ]
     if any(question.images for task in plan.tasks.values() for question in task.questions):
@@ -104,7 +103,6 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
         unknown = ", ".join(f"{model.name} ({model.model})" for model in chat_models(plan) if not has_price(model))
         lines.append(f"Dollars are unknown: no price is known for {unknown}. Remedy: {PRICE_REMEDY}")
     lines += _prices(plan)
-    lines += _matches(plan)
     lines += _engines(plan)
     lines += [_learning(training) for training in plan.trainings]
     asked = sum(len(task.questions) for task in plan.tasks.values())
@@ -139,23 +137,6 @@ def _prices(plan: Plan) -> list[str]:
     ]
 
 
-def _matches(plan: Plan) -> list[str]:
-    """Return the size at which each matched cell is expected to be, from a rehearsal of one question."""
-    task = next(iter(plan.tasks.values()))
-    render, lengths = renderer(plan.templates, task), OwnLengths()
-    lines = []
-    for cell in plan.cells:
-        if cell.match is not None:
-            found = matched_method(plan, cell, task.questions[0], render, lengths)
-            ratio = f", {100 * found.spent / found.budget:.0f} % of the budget" if found.budget else ""
-            unit = "seconds" if cell.match.metric == "critical_path" else cell.match.unit.replace("_", " ")
-            lines.append(
-                f"{cell.name} spends on each question what {cell.match.cell} spends, in {unit}: {found.size}"
-                f" with invented replies{ratio}"
-            )
-    return lines
-
-
 def _cache_prices(price: Price) -> str:
     named = (("read from its cache", price.cached), ("written into it", price.cache_write))
     parts = [f"${each * 1e6:,.6g} {what}" for what, each in named if each is not None]
@@ -179,14 +160,6 @@ def _learning(training: Training) -> str:
         f"{training.name} learns from {questions} other questions of {training.task.label}, and keeps {validation} for"
         f" validation ({training.learned.left_out} left out, which are asked here): {phases}"
     )
-
-
-def _own_tokens(plan: Plan) -> str:
-    """Return the models whose prompts are counted by their own tokenizers."""
-    lengths = OwnLengths()
-    models = {model.name: model for cell in plan.cells for model in cell.debate.models}
-    own = [name for name, model in models.items() if lengths.counts(model)]
-    return f" (of {', '.join(own)} those of their own tokenizers)" if own else ""
 
 
 def _thinking(plan: Plan) -> str:

@@ -19,7 +19,6 @@ from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Transport
 from cortexdsl.models.transports.prices import bills_itself, context_of, has_price
-from cortexdsl.models.transports.registry import window_of
 from cortexdsl.models.transports.request_parts import SYSTEM
 
 SYSTEM_PROMPT = "You follow instructions exactly."
@@ -114,7 +113,7 @@ async def _probe(model: Model, shared: SharedState, at_once: int) -> Probe:
     listed = await listed_models(address, key)
     served = listed.get(model.model.partition("/")[2]) or {}
     window = next((served[name] for name in _WINDOWS if isinstance(served.get(name), int)), None)
-    result = replace(result, context=window or model.context or window_of(model.model) or context_of(model.model))
+    result = replace(result, context=window or model.context or context_of(model.model))
 
     refusals = Refusals(None)
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.core import Keep, Model, Sparse
+from cortexdsl.core import Keep, Sparse
 from cortexdsl.errors import SpecError
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.forecast.cost import most_of_question, passages_for, rehearse_plan
-from cortexdsl.plan.forecast.warnings import prompts_too_long
 from cortexdsl.plan.record import parse_plan
-from cortexdsl.plan.rehearsal.estimate import OwnLengths
 from cortexdsl.plan.rehearsal.explain import rehearse_example
-from cortexdsl_tiny.chat import Chat
-from cortexdsl_tiny.folder import find
 from tests.engine.stage import method
 
 SPEC = """\
@@ -96,52 +91,11 @@ def test_prices_make_dollars_and_an_unknown_price_makes_them_unknown(here: Path)
     assert total.output_tokens == 6 * 200
 
 
-TINY = """\
-dataset: {name: arithmetic, size: 3}
-models: {small: {model: tiny/wren, max_tokens: 160}}
-agents: [{name: a, model: small}, {name: b, model: small}, {name: c, model: small}, {name: d, model: small},
-         {name: e, model: small}]
-methods: {full: {protocol: multi-llm, rounds: 3}}
-"""
-
-
-def test_prompts_of_a_model_in_the_process_are_those_that_it_really_reads(here: Path) -> None:
-    """Three prompts asked by a job, whose tokens the model counted; replies of at most 6 tokens are 6 each."""
-    text = TINY.replace("160", "6").replace("{protocol: multi-llm, rounds: 3}", "{protocol: cot, agents: [a]}")
-    Path("specs/x.yaml").write_text(text)
-    plan = compile_spec("x")
-    total, _ = rehearse_plan(plan)
-    out = plan.layout.debates("arithmetic", "full", "r1-s01")
-    arguments = ["debate", "x", "--dataset", "arithmetic", "--cell", "full", "--shard", "r1-s01", "--out", out]
-    assert main(arguments) == 0
-    debates = [json.loads(line) for line in Path(out).read_text().splitlines()]
-    assert total.input_tokens == sum(turn["prompt_tokens"] for debate in debates for turn in debate["turns"])
-    assert total.output_tokens == 3 * 6
-
-
-def test_a_made_up_reply_is_as_long_to_a_model_in_the_process_as_it_may_be(here: Path) -> None:
-    """Read back in a message, it is within a fifth of max_tokens; of other models a token is four characters."""
-    model, chat = Model("m", "tiny/wren", options={"max_tokens": 100}), Chat(find("tiny/wren"))
-    said = OwnLengths().filler_text("key", model)
-    empty, full = (len(chat.tokens([{"role": "user", "content": text}])) for text in ("", said))
-    assert 80 <= full - empty <= 120
-    assert said != OwnLengths().filler_text("another", model)
-    assert len(OwnLengths().filler_text("key", replace(model, model="openai/x"))) == 400
-
-
-def test_four_replies_of_160_tokens_fit_a_window_of_1024_beside_a_fifth_and_of_200_they_do_not(here: Path) -> None:
-    """4 x 160 and 160 are 800, and the rest of the prompt is some 100; 4 x 200 and 220 leave nothing for it."""
-    Path("specs/x.yaml").write_text(TINY)
-    assert prompts_too_long(compile_spec("x")) == []
-    Path("specs/x.yaml").write_text(TINY.replace("160", "220"))
-    assert "of 220 do not fit the 1,024 of model small" in prompts_too_long(compile_spec("x"))[0]
-
-
 def test_passages_are_rehearsed_as_long_as_the_first_of_their_corpus(here: Path) -> None:
     """Two of three lines, as `top` says; where there is no file to look into, as many made-up ones."""
     lines = [{"id": str(k), "title": f"T{k}", "text": "Water boils."} for k in range(3)]
     Path("specs/facts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    text = TINY.replace("{protocol: multi-llm, rounds: 3}", "{protocol: rag, pool: [facts], agents: [a]}")
+    text = SPEC.partition("methods:")[0] + "methods: {full: {protocol: rag, pool: [facts], agents: [d]}}\n"
     text += "knowledge: {facts: {corpus: facts.jsonl, top: 2}}\n"
     Path("specs/x.yaml").write_text(text)
     plan = compile_spec("x")

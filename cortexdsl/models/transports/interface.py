@@ -19,12 +19,12 @@ of every transport.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from cortexdsl.core import EMPTY, Call, FunctionCall, Message, Model, Tokens
+from cortexdsl.core import EMPTY, Call, FunctionCall, Model, Tokens
 
 PLACEHOLDER_KEY = "no-key-needed"
 """Sent to an address for which the spec names no key: a key of another service must never go there."""
@@ -128,24 +128,6 @@ class Transport(Protocol):
         ...
 
 
-class Tokenizer(Protocol):
-    """Counts the tokens of prompts exactly as a model reads them."""
-
-    def tokens(self, messages: Sequence[Message]) -> Sequence[int]:
-        """Return the tokens of a conversation, up to where the reply begins.
-
-        Raises
-        ------
-        InputError
-            If the chat template refuses the messages.
-        """
-        ...
-
-    def opening(self, text: str, tokens: int) -> str:
-        """Return the text of the first so many tokens of a text."""
-        ...
-
-
 class Weights(Protocol):
     """The files of a model on this machine."""
 
@@ -188,9 +170,8 @@ class TransportType:
         A call needs an `api_base`.
     also_serves : tuple of str
         Prefixes of other models that an entry may send this way by `transport: PREFIX`.
-    window, tokenizer, weights : callable of a model's name, or None
-        What is known of a model without a call: tokens that prompt and reply may have together, its tokenizer, its
-        files. Each raises InputError if the files cannot be read. None: nothing is known.
+    weights : callable of a model's name, or None
+        Its files on this machine; raises InputError if they cannot be read. None: there are none.
     refused_options : callable of a model, or None
         From a model entry to its options that the transport would refuse before it sends them, each with the reason.
     """
@@ -204,8 +185,6 @@ class TransportType:
     has_functions: bool = False
     needs_address: bool = False
     also_serves: tuple[str, ...] = ()
-    window: Callable[[str], int | None] | None = None
-    tokenizer: Callable[[str], Tokenizer] | None = None
     weights: Callable[[str], Weights] | None = None
     refused_options: Callable[[Model], Mapping[str, str]] | None = None
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import TypeVar
 
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError
-from cortexdsl.models.transports.interface import Tokenizer, TransportType, Weights
+from cortexdsl.models.transports.interface import TransportType, Weights
 
 T = TypeVar("T")
 LITELLM = "litellm"
@@ -94,23 +94,6 @@ def has_functions(model: Model) -> bool:
         return False
     declared = transport_type(model.model if runs_here(model) else f"{way_of(model)}/")
     return declared.has_functions if model.function_calls is None else model.function_calls
-
-
-def window_of(model: str) -> int | None:
-    """Return the context window of a model with files on this machine; None if it is unknown or cannot be read."""
-    return _known(transport_type(model).window, model)
-
-
-def tokenizer_of(model: str) -> Tokenizer | None:
-    """Return the tokenizer of a model with files on this machine; None if it has none or it cannot be read."""
-    return _known(transport_type(model).tokenizer, model)
-
-
-def _known(fact: Callable[[str], T | None] | None, model: str) -> T | None:
-    try:
-        return None if fact is None else fact(model)
-    except InputError:
-        return None
 
 
 def weights_of(model: str) -> Weights | None:

@@ -28,7 +28,6 @@ from cortexdsl.plan.rehearsal.estimate import (
     CallLengths,
     CostEstimate,
     Lengths,
-    OwnLengths,
     Rehearsal,
     RehearsedCalls,
     rehearse,
@@ -88,7 +87,7 @@ class Load(NamedTuple):
 
 def _loads(plan: Plan) -> Iterator[Load]:
     """Yield what the cells send about each dataset, and what judges send about their debates."""
-    lengths = OwnLengths()
+    lengths = Lengths()
     for task, sample, factor in _samples(plan):
         rehearsed = asyncio.run(_rehearsed_methods(plan, task, sample, {}, lengths))
         yield from (Load(name, sent, factor) for name, (_, sent) in rehearsed.items())
@@ -120,7 +119,7 @@ def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, A
     Calls of the debates themselves, or of earlier counterfactuals, count as shared.
     """
     estimates: dict[tuple[str, Ablation], CostEstimate] = {}
-    lengths = OwnLengths()
+    lengths = Lengths()
     for task, sample, factor in _samples(plan) if whatifs else ():
         for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs, lengths)).items():
             estimates[key] = estimates.get(key, CostEstimate()) + estimate * factor
@@ -130,7 +129,7 @@ def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, A
 def _rehearse_trainings(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
     """Yield the cost of the debates that each phase of a training learns from; phases share equal calls."""
     seen: dict[str, CallLengths] = {}
-    lengths = OwnLengths()
+    lengths = Lengths()
     for training in plan.trainings:
         for phase in training.phases:
             yield TRAIN.format(training.name), asyncio.run(_rehearse_phase(plan, training, phase, seen, lengths))
@@ -140,7 +139,7 @@ def _rehearse_fits(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
     """Yield the cost of the debates that functions are fitted on, by their names: some share their debates."""
     debates = by_key(((fitted.label, fitted.cell), fitted.name) for fitted in plan.learned)
     seen: dict[str, CallLengths] = {}
-    lengths = OwnLengths()
+    lengths = Lengths()
     for (label, cell), names in debates.items():
         task, method = plan.task(label), plan.cell_named(cell).debate
         sample, render = _sample(task, len(plan.cells)), renderer(plan.templates, task)
@@ -262,10 +261,10 @@ def _render_problems(compilation: Compilation, cell: Cell, task: Task, render: R
 def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
     """Return the tokens of the longest prompt of each cell and model entry, rehearsed on the longest question.
 
-    This is an estimate, counted by `OwnLengths`.
+    This is an estimate, at four characters a token.
     """
     longest: dict[tuple[str, str], int] = {}
-    lengths = OwnLengths()
+    lengths = Lengths()
     for task in plan.tasks.values():
         render = renderer(plan.templates, task)
         sample = max(task.questions, key=lambda question: len(question.text) + len(question.context))
@@ -291,7 +290,7 @@ async def _rehearsed_methods(
         method = with_pool(cell.debate, passages_for(plan, cell))
         budget = plan.budget_of(cell)
         if cell.match is not None and cell.match.grow:
-            method = matched_method(plan, cell, sample[0], render, lengths).method
+            method = matched_method(plan, cell, sample[0], render, lengths)
         elif budget is not None:
             method = with_samples(method, max(1, len(rehearsed[budget.name][1].calls) // len(sample)))
         sent = await rehearse(method, sample, render, seed=plan.seed, lengths=lengths, seen=seen)

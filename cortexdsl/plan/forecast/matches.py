@@ -6,14 +6,13 @@ A rehearsal uses passages of the corpus if it is a local file, else made-up ones
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from cortexdsl.core import Cell, Debate, KnowledgeSource, Method, Question, Render
 from cortexdsl.engine.methods import pool_sources, with_pool
 from cortexdsl.errors import DataError
-from cortexdsl.metrics.matching import budget_in, run_within, spent_in
+from cortexdsl.metrics.matching import budget_in, run_within
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.rehearsal.estimate import Lengths, Rehearsal, run_apart
 from cortexdsl.tasks.retrieval.corpus import read_passage
@@ -53,26 +52,7 @@ def _passages_of(entry: KnowledgeSource, folder: Path) -> list[Shown]:
     return shown or [_MADE_UP] * entry.top
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedSize:
-    """A matched cell in a rehearsed debate, in which no loop ends early.
-
-    Attributes
-    ----------
-    budget, spent : float
-        What the debate that it is matched to costs, and what it costs itself, in the unit of the match.
-    size : str
-        The value of the setting that grows, such as `samples 12`.
-    method : Method
-    """
-
-    budget: float
-    spent: float
-    size: str
-    method: Method
-
-
-def matched_method(plan: Plan, cell: Cell, question: Question, render: Render, lengths: Lengths) -> MatchedSize:
+def matched_method(plan: Plan, cell: Cell, question: Question, render: Render, lengths: Lengths) -> Method:
     """Return a matched cell at the size that it has in a rehearsed debate of one question."""
     match, other = cell.match, plan.budget_of(cell)
     assert match is not None
@@ -82,13 +62,12 @@ def matched_method(plan: Plan, cell: Cell, question: Question, render: Render, l
     async def debated(method: Method, whose: Cell) -> Debate:
         return await ports.debate(with_pool(method, passages_for(plan, whose)), question, seed=plan.seed)
 
-    async def matched() -> MatchedSize:
+    async def matched() -> Method:
         own, others = plan.call_sizes(cell), plan.call_sizes(other)
         budget = budget_in(await debated(other.debate, other), match, ports.costs(others))
         done = await run_within(
             cell, cell.debate, budget, lambda method: debated(method, cell), lambda debate: ports.costs(own)
         )
-        spent = spent_in(done.debate, match.metric, ports.costs(own)) or 0.0
-        return MatchedSize(budget.spent, spent, done.size, with_pool(done.method, passages_for(plan, cell)))
+        return with_pool(done.method, passages_for(plan, cell))
 
     return run_apart(matched())

@@ -12,7 +12,6 @@ from cortexdsl.errors import Problem
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.transports.caching import caches_on_request
 from cortexdsl.models.transports.prices import context_of
-from cortexdsl.models.transports.registry import window_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import longest_prompts
 from cortexdsl.plan.rehearsal.estimate import REPLY_TOKENS
@@ -152,13 +151,13 @@ def _identity(model: Model) -> tuple[str, str | None, str | None, str]:
 def known_windows(plan: Plan) -> dict[str, int]:
     """Return the context window of each model entry for which it is known without a call.
 
-    Sources are the entry (`context`), the folder of weights, and litellm's list for a provider's model. A server of the
-    user's own may serve a model with a smaller window than the list has, so that only the entry counts.
+    Sources are the entry (`context`) and litellm's list for a provider's model. A server of the user's own may serve a
+    model with a smaller window than the list has, so that only the entry counts.
     """
     windows = {}
     for model in models_of(plan):
         listed = None if model.api_base is not None else context_of(model.model)
-        window = model.context or window_of(model.model) or listed
+        window = model.context or listed
         if window is not None:
             windows[model.name] = window
     return windows

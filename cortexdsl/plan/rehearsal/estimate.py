@@ -3,8 +3,7 @@
 A made-up reply is a function of its call alone, so that cells which will share calls share them here. No two agents
 agree and no judge is content, so that every debate has its full length: the estimate is the most calls that can happen.
 
-A model that runs in this process has a tokenizer and a chat template, which count its prompts. For other models four
-characters are one token. A reply is as long as the spec assumes, and no longer than `max_tokens`.
+Four characters are one token. A reply is as long as the spec assumes, and no longer than `max_tokens`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import json
 import random
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -45,11 +43,9 @@ from cortexdsl.core import (
 )
 from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.engine.run import run_debate
-from cortexdsl.errors import InputError
 from cortexdsl.models.call_keys import call_key
-from cortexdsl.models.transports.interface import Tokenizer
 from cortexdsl.models.transports.prices import estimated_dollars, has_price
-from cortexdsl.models.transports.registry import has_functions, tokenizer_of
+from cortexdsl.models.transports.registry import has_functions
 from cortexdsl.plan.rehearsal.full_length import full_length
 
 Result = TypeVar("Result")
@@ -57,7 +53,6 @@ CHARACTERS_PER_TOKEN = 4
 REPLY_TOKENS = 200
 
 _ANSWER = 16  # characters of a made-up reply that differ from other replies
-_PROSE = " I have read the question again, and each step of the answer follows from what was said before."
 
 
 class CallLengths(NamedTuple):
@@ -96,42 +91,6 @@ class Lengths:
     def filler_text(self, key: str, model: Model) -> str:
         """Return a reply of this length, a function of the call's key."""
         return filler_text(key, self.reply(model))
-
-
-class OwnLengths(Lengths):
-    """Lengths by the model's own tokenizer, if it runs in this process; else at four characters a token."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._chats: dict[str, Tokenizer | None] = {}
-        self._prose: dict[tuple[str, int], str] = {}
-
-    def counts(self, model: Model) -> bool:
-        """Return whether a model's own tokenizer counts its prompts."""
-        return self._chat(model) is not None
-
-    def prompt(self, model: Model, messages: Sequence[Message]) -> int:
-        """Return the tokens of a prompt."""
-        chat = self._chat(model)
-        if chat is not None:
-            with suppress(InputError):  # its template refuses the messages; the run reports that
-                return len(chat.tokens(messages))
-        return super().prompt(model, messages)
-
-    def filler_text(self, key: str, model: Model) -> str:
-        """Return a reply of this length, a function of the call's key."""
-        tokens, chat = self.reply(model), self._chat(model)
-        if chat is None:
-            return filler_text(key, tokens)
-        place = model.model, tokens
-        if place not in self._prose:  # each character of the answer is about one token, as they form no words
-            self._prose[place] = chat.opening(_PROSE * tokens, max(0, tokens - _ANSWER))
-        return hashlib.sha256(key.encode()).hexdigest()[: min(_ANSWER, tokens)] + self._prose[place]
-
-    def _chat(self, model: Model) -> Tokenizer | None:
-        if model.model not in self._chats:
-            self._chats[model.model] = tokenizer_of(model.model)
-        return self._chats[model.model]
 
 
 def filler_text(key: str, tokens: int) -> str:
@@ -337,39 +296,4 @@ async def rehearse(
     return rehearsal.beyond(seen)
 
 
-<<<<<<< HEAD
-def _dollars(calls: Sequence[CallLengths]) -> float:
-    return sum((estimated_dollars(call.model, prompt, reply) for call, prompt, reply in calls), 0.0)
-
-
-def cache_savings(calls: Iterable[Call]) -> CostEstimate:
-    """Return what caches can save: at best each shared beginning is written once, and read by every other call."""
-    tokens, saved, surcharge = 0, 0.0, 0.0
-    written: set[tuple[str, str]] = set()
-    for call in calls:
-        model, price = call.model, known_price(call.model)
-        is_marked = caches_on_request(model)
-        if price is None or price.cached is None or (is_marked and not model.cache):
-            continue
-        beginning = shared_beginning(call)
-        length = estimated_tokens([{"content": beginning}])
-        if length < fewest_cached_tokens(model.model):
-            continue
-        uncached = price.dollars(length, 0)
-        writing = price.dollars(length, 0, 0, length) - uncached if is_marked else 0.0
-        surcharge += writing
-        if (model.name, beginning) in written:
-            tokens += length
-            saved += uncached - price.dollars(length, 0, length)
-        else:
-            written.add((model.name, beginning))
-            saved -= writing
-    return CostEstimate(cached_tokens=tokens, saved=saved, surcharge=surcharge)
-=======
-def _dollars(calls: Sequence[CallLengths], *, is_ordinary: bool = False) -> float:
-    total = 0.0
-    for call, input_tokens, output_tokens in calls:
-        model = replace(call.model, transport=None) if is_ordinary and call.model.is_batched else call.model
-        total += estimated_dollars(model, input_tokens, output_tokens)
-    return total
->>>>>>> bb272642 (A plan counts no token as cached, because no provider promises it)
+from dataclasses import dataclass, field

@@ -18,7 +18,7 @@ from cortexdsl.models.client import open_client
 from cortexdsl.models.endpoints.providers import provider_of
 from cortexdsl.models.transports import registry
 from cortexdsl.models.transports.prices import has_price, listed_price
-from cortexdsl.models.transports.registry import runs_here, tokenizer_of, transport_type, way_of, weights_of, window_of
+from cortexdsl.models.transports.registry import runs_here, transport_type, way_of, weights_of
 from tests.models.kit import call_of
 
 PARROT = """
@@ -34,13 +34,7 @@ class ParrotTransport:
         pass
 
 
-def window(model):
-    if model != "parrot/grey":
-        raise InputError(f"there is no {model}")
-    return 128
-
-
-TRANSPORT = TransportType(prefix="parrot", create=ParrotTransport, is_in_process=True, window=window)
+TRANSPORT = TransportType(prefix="parrot", create=ParrotTransport, is_in_process=True)
 """
 
 
@@ -61,7 +55,7 @@ def installed(packages: Path, name: str, text: str) -> None:
 
 
 def test_a_transport_is_added_by_one_file(packages: Path, tmp_path: Path) -> None:
-    """One module, which nothing in the project names: its models answer, run here, cost nothing, and have a window."""
+    """One module, which nothing in the project names: its models answer, run here, and cost nothing."""
     installed(packages, "cortexdsl_parrot", PARROT)
     call = call_of("Polly", model="parrot/grey")
 
@@ -74,9 +68,6 @@ def test_a_transport_is_added_by_one_file(packages: Path, tmp_path: Path) -> Non
     assert has_price(call.model)
     assert listed_price("parrot/grey") is None
     assert provider_of("parrot/grey") == "parrot"
-    assert window_of("parrot/grey") == 128
-    assert window_of("parrot/gray") is None  # unreadable files are said by the call, not by a look-up
-    assert tokenizer_of("parrot/grey") is None
     assert weights_of("parrot/grey") is None
 
 
