@@ -26,7 +26,6 @@ from cortexdsl.plan.forecast.warnings import (
     partial_judges,
     prompts_too_long,
     steps_that_show_nothing,
-    unasked_caches,
     unclaimed_cells,
 )
 from cortexdsl.plan.jobs.consent import check_consent, forget, is_permitted, remember, request_of
@@ -102,7 +101,6 @@ def _warnings(plan: Plan) -> list[Problem]:
         elsewhere = "" if unset.is_needed else ", unless the key is in a file or comes from this machine"
         problems.append(Problem(plan.spec_path, what, f"before the run: export {unset.variable}=...{elsewhere}"))
     for warn in (
-        unasked_caches,
         labels_of_own_turns,
         _programs,
         _unmeasurable,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from cortexdsl.core import Dataset, Question
 from cortexdsl.errors import DataError, Problem
-from cortexdsl.jobs.options import FLAG, VerbParser
+from cortexdsl.jobs.options import VerbParser
 from cortexdsl.language.inheritance import SOURCES
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.reader import read
@@ -182,8 +181,7 @@ _LONGEST_PASSAGE = 600
 def add_data_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="print all listed datasets, one per line")
-    listing.add("--json", "print the table as JSON", **FLAG)
+    actions.add_parser("list", help="print all listed datasets, one per line")
     show = actions.add_parser("show", help="print where a dataset comes from, and how it is read and graded")
     show.add("name", "a dataset of the list")
     sample = actions.add_parser("sample", help="print some questions as agents see them, with their right answers")
@@ -195,7 +193,7 @@ def add_data_arguments(parser: VerbParser) -> None:
 def run_data(args: argparse.Namespace) -> int:
     """Run the verb."""
     if args.action == "list":
-        print(_json() if args.json else _table())
+        print(_table())
     elif args.action == "show":
         print(_shown(entry_named(args.name)))
     else:
@@ -222,14 +220,6 @@ def _line(args: argparse.Namespace) -> DatasetLine:
 def _table() -> str:
     rows = [(name, kinds_of(entry), metrics_of(entry), entry.title) for name, entry in registry().items()]
     return "\n".join(aligned(rows, right=False))
-
-
-def _json() -> str:
-    rows = {
-        name: {"title": entry.title, "kind": kinds_of(entry), "metric": metrics_of(entry), "licence": entry.licence}
-        for name, entry in registry().items()
-    }
-    return json.dumps(rows, indent=1, ensure_ascii=False)
 
 
 def kinds_of(entry: DatasetEntry) -> str:

@@ -82,11 +82,6 @@ class FailureKind(Enum):
         """The kind as logs and tallies call it: `rate_limit`."""
         return self.name.lower()
 
-    @property
-    def is_refusal(self) -> bool:
-        """Whether every call to the model would fail alike, so that the run ends: a wrong key, an unknown parameter."""
-        return not self.is_retried and not self.is_data
-
 
 NO_STATUS = 0
 """The status of an error that came inside a response with status 200, without a code that is a status."""

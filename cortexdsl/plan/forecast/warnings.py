@@ -10,24 +10,10 @@ from cortexdsl.core import Cell, Model, Nobody, Self
 from cortexdsl.engine.methods import scheduled_steps, spoken_steps
 from cortexdsl.errors import Problem
 from cortexdsl.language.spec import Spec
-from cortexdsl.models.transports.caching import caches_on_request
 from cortexdsl.models.transports.prices import context_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import longest_prompts
 from cortexdsl.plan.rehearsal.estimate import REPLY_TOKENS
-
-
-def unasked_caches(plan: Plan) -> list[Problem]:
-    """Warn of models that are to ask for caching and whose provider reads no such request."""
-    return [
-        Problem(
-            plan.spec_path,
-            f"model {model.name} ({model.model}): cache: has no effect, its provider takes no such request",
-            "remove it: most providers cache by themselves; Claude must be asked",
-        )
-        for model in models_of(plan)
-        if model.cache and not caches_on_request(model)
-    ]
 
 
 def labels_of_own_turns(plan: Plan) -> list[Problem]:

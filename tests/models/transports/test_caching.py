@@ -129,16 +129,3 @@ def test_cells_are_the_same_with_and_without(tmp_path: Path, monkeypatch: pytest
     before = [cell.digest for cell in compile_spec("x.yaml").cells]
     planned(tmp_path, ", cache: true, drop: [seed]", monkeypatch)
     assert [cell.digest for cell in compile_spec("x.yaml").cells] == before
-
-
-def test_a_cache_that_nobody_can_be_asked_for_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("x.yaml").write_text(
-        SPEC.replace("file: long.jsonl", "name: arithmetic, size: 1")
-        .replace("anthropic/claude-sonnet-4-5", "deepseek/deepseek-chat")
-        .replace("CACHE", ", cache: true")
-    )
-    assert main(["check", "x.yaml"]) == 0
-    assert "model m (deepseek/deepseek-chat): cache: has no effect" in capsys.readouterr().err
