@@ -1,4 +1,4 @@
-"""Changes made while an experiment runs: whether it is paused, and limits in place of those of its spec.
+"""Changes made while an experiment runs: whether it is paused, and limits that replace those of its spec.
 
 `spent/.control` is a small file that `cortexdsl pause`, `resume` and `limit` replace, and that each process of the run
 looks at about once a second. The ledger says who changed what and when; this file holds what is in force.
@@ -42,7 +42,7 @@ class Controls:
     ----------
     paused : Pause or None
     limits : mapping of a word of SPENDING to number
-        In place of those of the spec.
+        They replace those of the spec.
     schema_version : int
         Of the file.
     """
