@@ -296,4 +296,5 @@ async def rehearse(
     return rehearsal.beyond(seen)
 
 
-from dataclasses import dataclass, field
+def _dollars(calls: Sequence[CallLengths]) -> float:
+    return sum((estimated_dollars(call.model, prompt, reply) for call, prompt, reply in calls), 0.0)
