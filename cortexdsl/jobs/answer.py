@@ -63,6 +63,8 @@ def answer(name: str, engine: Engine, requests: Path, out: Path) -> str:
     number, part = out.parent.name, out.name.removesuffix(".replies.jsonl")
     log = out.parents[2] / "logs" / "rounds" / f"{number}-{part}.engine.log"
     earlier = read_replies(kept, lines) | read_replies(told, lines)
+    if not any(reply.status < _REFUSED for reply in earlier.values()):
+        earlier = {}  # what every request was refused for may be corrected since
     if earlier:
         write_file(kept, (reply_line(key, reply) + b"\n" for key, reply in earlier.items()))
     told.unlink(missing_ok=True)

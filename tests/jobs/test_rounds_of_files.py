@@ -340,6 +340,8 @@ def test_an_engine_that_answers_nothing_ends_its_job(
     assert main(["answer", spec, "--engine", "stub", "--requests", requests, "--out", replies]) > 0
     assert message in capsys.readouterr().err
     assert not Path(replies).exists()
+    call("answer", spec, "--engine", "stub", "--requests", requests, "--out", replies)  # whose cause is removed
+    assert b"Answer" in Path(replies).read_bytes()
 
 
 def _first_round(monkeypatch: pytest.MonkeyPatch, order: str) -> tuple[str, Plan]:

@@ -297,9 +297,9 @@ class BatchAsker:
         except Failure as failure:
             if failure.kind is not FailureKind.NOT_FOUND:
                 raise
-            what = f"batch {sent.batch}, whose replies are paid for, is not there ({failure.what})"
-            remedy = f"if the key is the same as before, delete {self._path} to pay for its requests again"
-            raise Failure(FailureKind.NOT_FOUND, f"{what}; {remedy}") from None
+            what = f"batch {sent.batch}, whose replies are paid for, is not there; if the key is the same as before"
+            remedy = f"delete {self._path} to pay for its requests again"
+            raise Failure(FailureKind.NOT_FOUND, f"{what}, {remedy} ({failure.what})") from None
         if status.refusal is not None:
             self._note(None)
             return status.refusal

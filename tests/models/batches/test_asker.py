@@ -264,7 +264,9 @@ def test_a_batch_that_is_gone_is_an_error_and_not_paid_for_again(tmp_path: Path)
         scene.start()
     kept = dict(scene.stub.known.batches)
     scene.stub.known.batches.clear()
-    with pytest.raises(Failure, match=r"batch batch_0, whose replies are paid for, is not there.*delete \S+\.batch to"):
+    with pytest.raises(
+        Failure, match=r"batch batch_0, whose replies are paid for, is not there; .*delete \S+\.batch to"
+    ):
         scene.start()
     scene.stub.known.batches.update(kept)
     scene.start()
