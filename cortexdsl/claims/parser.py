@@ -114,6 +114,14 @@ def parse_claim(text: str, where: str = "hypotheses") -> Claim:
     return All(text, tuple(claims))
 
 
+def known_claim(text: str) -> Claim | None:
+    """Read a claim of finished results; None if it has a form that only another version or program knows."""
+    try:
+        return parse_claim(text)
+    except SpecError:
+        return None
+
+
 def _simple(text: str, body: str, dataset: str | None, over: Over | None, where: str) -> Simple:
     if _INTERACTS.fullmatch(body):
         what = "`interacting` was removed: claims say which difference is larger"

@@ -222,6 +222,29 @@ def test_little_is_needed(tmp_path: Path) -> None:
     assert "vote" in terminal_report(folder)
 
 
+@pytest.mark.usefixtures("svg_alone")
+@pytest.mark.parametrize("claim", ["accuracy(sparse) > accuracy(vote) on these questions", "sparse beats vote somehow"])
+def test_results_with_a_claim_of_another_version_are_reported(tmp_path: Path, claim: str) -> None:
+    """The verdict stands in the table; that the form of its claim is gone costs neither the page nor a figure."""
+    folder = write_results(tmp_path, hypotheses=[claim])
+    table = folder / "hypotheses.csv"
+    table.write_text(table.read_text().replace("accuracy(sparse) > accuracy(vote)", claim))
+    assert claim in page_of(folder, has_figures=True).text
+    assert (folder / "figures" / "cost.svg").exists()
+    assert claim in terminal_report(folder)
+
+
+@pytest.mark.usefixtures("svg_alone")
+def test_results_with_a_metric_of_another_version_are_reported(tmp_path: Path) -> None:
+    """A metric that this version does not compute is shown by its name."""
+    folder = write_results(tmp_path, metrics=["accuracy", "risk_at_80"])
+    table = folder / "metrics.csv"
+    first = next(line for line in table.read_text().splitlines() if ",accuracy," in line)
+    table.write_text(table.read_text() + first.replace(",accuracy,", ",risk_at_80,") + "\n")
+    assert "risk at 80" in page_of(folder).text.lower().replace("_", " ")
+    assert "risk_at_80" in (folder / "tables" / "metrics.csv").read_text()
+
+
 def test_the_page_holds_the_spec_and_what_it_extends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A spec that leans on another is not to be understood without it."""
     monkeypatch.chdir(tmp_path)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter
 
-from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.parser import known_claim
 from cortexdsl.core.metrics import BUDGETS, COSTS
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import (
@@ -42,7 +42,8 @@ def cost_figure(data: ReportData) -> Drawing | None:
         return None
     measured = {row.metric for row in data.metrics}
     first = next((name for name in COSTS if name in measured), None)
-    claimed = (name for claim in data.plan.hypotheses for name in parse_claim(claim).metrics)
+    claims = [known_claim(text) for text in data.plan.hypotheses]
+    claimed = (name for claim in claims if claim for name in claim.metrics)
     named = {*data.plan.metrics, *claimed, *(row.metric for row in data.matches)} & measured
     budgets = dict.fromkeys([*([first] if first else []), *(name for name in BUDGETS if name in named)])
     panels = {budget: points for budget in budgets if len(points := _points(data, metric, budget)) > 1}

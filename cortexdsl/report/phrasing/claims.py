@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cortexdsl.claims.meaning import estimate_form
-from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.parser import known_claim
 from cortexdsl.claims.values import (
     LIKE_THESE,
     OTHERS,
@@ -22,7 +22,6 @@ from cortexdsl.claims.values import (
     parts_of,
 )
 from cortexdsl.core import by_key
-from cortexdsl.errors import SpecError
 from cortexdsl.numbers import THIN, Kind, difference, estimate, interval, number, p_clause
 from cortexdsl.plan.persistence.journal import Journal
 from cortexdsl.report.phrasing.ledger import runs_in_words
@@ -69,7 +68,7 @@ class Answer:
 
 def answer(row: ClaimRow, journal: Journal | None = None) -> Answer:
     """Say a row of hypotheses.csv in words; the ledger, if there is one, says of how many runs it is."""
-    claim = _parsed(row.claim)
+    claim = known_claim(row.claim)
     words = claim_in_words(claim) if claim else row.claim
     shown, between = _shown(claim, row)
     adjusted = "adjusted p" if row.p_adjusted is not None and row.p_adjusted != row.p else "p"
@@ -116,7 +115,7 @@ def _of_claims(places: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 def population(text: str) -> str:
     """Return what the interval of a claim is about: questions like these, teams like these."""
-    claim = _parsed(text)
+    claim = known_claim(text)
     kinds = (f"{part.over} like these" if part.over else LIKE_THESE for part in (parts_of(claim) if claim else ()))
     return " and ".join(dict.fromkeys(kinds)) or LIKE_THESE
 
@@ -130,7 +129,7 @@ def adjusted_interval(row: ClaimRow) -> str:
     widened = replace(row, ci_low=row.ci_low_simultaneous, ci_high=row.ci_high_simultaneous)
     if widened.ci_low is None or widened == row:
         return ""
-    return _shown(_parsed(row.claim), widened)[1]
+    return _shown(known_claim(row.claim), widened)[1]
 
 
 def claim_in_words(claim: Claim) -> str:
@@ -138,7 +137,7 @@ def claim_in_words(claim: Claim) -> str:
 
     Examples
     --------
-    >>> claim_in_words(parse_claim("accuracy(a) >= accuracy(b) - 0.02"))
+    >>> claim_in_words(known_claim("accuracy(a) >= accuracy(b) - 0.02"))
     'The accuracy of a is at most 2 points below that of b.'
     """
     if isinstance(claim, All):
@@ -230,20 +229,12 @@ def _size(value: float, kind: Kind, *, is_level: bool = False) -> str:
     return f"{text}{THIN}%" if is_level else f"{text} point{'' if text == '1' else 's'}"
 
 
-def _parsed(text: str) -> Claim | None:
-    """Return a claim; None if it is of a form that another version or program has."""
-    try:
-        return parse_claim(text)
-    except SpecError:
-        return None
-
-
 def _shown(claim: Claim | None, row: ClaimRow) -> tuple[str, str]:
     """Return the estimate and the interval of a claim, in its units; of several parts that of the one that decides."""
     if isinstance(claim, All):
         claim = next((part for part in claim.parts if is_deciding_part(part.text, row.note)), None)
     if isinstance(claim, Front):
-        claim = _parsed(deciding_comparison(row.note))
+        claim = known_claim(deciding_comparison(row.note))
     if claim is None or isinstance(claim, All | Front):
         return f"estimate {number(row.estimate)}", interval(row.ci_low, row.ci_high, "number")
     kind = wording(claim.metric).kind
