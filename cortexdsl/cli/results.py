@@ -91,7 +91,7 @@ def run_report(args: argparse.Namespace) -> int:
 def add_ledger_arguments(parser: VerbParser) -> None:
     """Add the verb's arguments."""
     add_results(parser)
-    line = "check that the ledger still has the entry with this seal: a checksum, the last line that the verb prints"
+    line = "check that the ledger still has the entry with this seal: a digest, which the command prints at its end"
     parser.add("--verify", line, metavar="SEAL")
 
 

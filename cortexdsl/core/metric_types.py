@@ -155,7 +155,7 @@ def of_errors() -> Iterator[Metric]:
 
 def of_instructions() -> Iterator[Metric]:
     """Yield the metrics of replies whose instructions a program checks, as IFEval reports them."""
-    loosely = "; loosely, also a reply without its first line, its last line or its asterisks may follow them"
+    loosely = ", if need be without the first line, the last line or the asterisks of the reply"
     yield Metric(
         "loose_accuracy", "loosely_right", "share", "higher", f"replies that follow all instructions{loosely}",
         binary=True, noun="loose accuracy", kind="accuracy", group="instructions",

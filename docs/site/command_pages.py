@@ -59,8 +59,6 @@ def commands_page(group: str, verbs: Mapping[str, Verb]) -> str:
         parts += [f"## cortexdsl {name}", sentence(verb.line), arguments_table(parsers[name])]
         for below, line, parser in parsers_in(parsers[name]):
             parts += [f"### cortexdsl {name} {below}", sentence(line), arguments_table(parser)]
-    if any("epeatable." in part for part in parts):
-        parts.insert(2, "An argument that is *repeatable* may be written several times.")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

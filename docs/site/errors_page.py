@@ -8,14 +8,14 @@ from cortexdsl import errors
 from cortexdsl.models.transports.failure_kinds import FailureKind
 
 TO_DO = {
-    "CortexError": "Catch it to catch every error of cortexdsl.",
+    "CortexError": "Catch it for every error of cortexdsl.",
     "InputError": "Correct what the message names. Nothing has been spent.",
     "SpecError": "Correct each place that the message lists. `cortexdsl check` finds them without a run.",
     "DataError": "Correct the file, or the keys of `dataset` that describe it.",
     "SpecDataError": "Copy the data to this machine, or correct the place that the message names.",
     "DebateError": "Correct the protocol at the step that the message names.",
     "ModelError": "See [failed calls](#failed-calls).",
-    "KnowledgeError": "Make sure that the source is there and that its key is set. Then run again.",
+    "KnowledgeError": "See that the source is there and its key is set. Then run again.",
     "BudgetError": "Raise the limit in the spec, or with `cortexdsl limit`. Then run the same command again.",
     "RecordError": "Run `cortexdsl verify NAME`. It says which files are damaged, and how to make them again.",
 }
@@ -39,8 +39,7 @@ def errors_page() -> str:
     """Exit statuses, error classes, and kinds of failed calls."""
     parts = [
         "# Every error",
-        "This page lists the exit statuses, the kinds of failed calls, and the error classes in Python. A message says "
-        "where the error is (`file:line:column`), what is wrong, and what to do.",
+        "An error message says where the error is (`file:line:column`), what is wrong, and what to do.",
         "## Exit status",
         "| status | meaning |\n|---|---|\n| 0 | success |\n| 1 | the experiment failed, or is not finished |\n"
         "| 2 | the input is wrong: a spec, a file, an argument, a missing variable |\n"

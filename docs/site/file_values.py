@@ -34,8 +34,7 @@ RECORDS: Mapping[str, Mapping[str, str]] = {
         "standing": "only if a debater was silent in some round. One list for each round: the numbers of the turns "
         "with the current answers of the debaters. A silent debater keeps its last answer",
         "confidence": "only if the method says [how to determine it](../language/confidence.md#confidence-of-a-debate) "
-        "or hands questions on: [how sure the debate is](#a-confidence). Its `calls` are empty, except in records of "
-        "version 0.2.0 with the source `verifier`",
+        "or hands questions on: [how sure the debate is](#a-confidence)",
         "deferred": "only if the question was [handed on](#a-question-that-was-handed-on)",
     },
     "RecordedAgent": {

@@ -44,28 +44,24 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Metrics by topic, in the order of the page; of metrics that differ in a number alone, one stands for all."""
 
-NUMBERS: Mapping[str, tuple[int, ...]] = dict.fromkeys(("pass_at", "pass_all", "majority_at"), SAMPLE_SIZES)
-"""The numbers k that a name such as `pass_at_k` may have."""
+NUMBERED = frozenset({"pass_at", "pass_all", "majority_at"})
+"""The metrics whose names end with a number k of samples, such as `pass_at_5`."""
 
 
 def metrics_page() -> str:
     """Return the page."""
     parts = [
         "# Every metric",
-        "This page lists the metrics that a spec and its claims may name. [Metrics](../metrics.md) says how to read "
-        "them. They are means per question unless the meaning says otherwise. *Column* is the column of `scores.csv`, "
-        "if its name is another one; `a` / `b` is the sum of column `a` divided by the sum of column `b`. A *share* is "
-        "from 0 to 1, a *ratio* any other number without a unit. An empty field under *better* means neither "
-        "direction. A metric with * is computed only if the spec names it.",
+        "These metrics may be named in a spec and its claims ([how to read them](../metrics.md)). They are means per "
+        "question unless the meaning says otherwise. *Column* is the column of `scores.csv`, if its name is another "
+        "one; `a` / `b` is the sum of column `a` divided by the sum of column `b`. A *share* is from 0 to 1, a *ratio* "
+        "any other number without a unit. A metric with * is computed only if the spec names it.",
     ]
     for topic, names in TOPICS.items():
         rows = (row(METRICS.get(name) or CALIBRATION[name]) for name in names)
         parts += [f"## {topic}", table(("metric", "column", "unit", "better", "meaning"), rows)]
-        numbers = {form: NUMBERS[form] for form in map(form_of, names) if form in NUMBERS}
-        parts += [
-            f"`{form}_k` exists for k = {', '.join(map(str, values))}: `{form}_{values[0]}` and so on."
-            for form, values in numbers.items()
-        ]
+        if any(form_of(name) in NUMBERED for name in names):
+            parts.append(f"k is {', '.join(map(str, SAMPLE_SIZES))}, as in `{names[0]}`.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -77,12 +73,12 @@ def form_of(name: str) -> str:
 def row(metric: Metric) -> Iterator[str]:
     """Yield the cells of a metric."""
     form = form_of(metric.name)
-    names = [f"{form}_k" if form in NUMBERS else metric.name, *metric.aliases]
+    names = [f"{form}_k" if form in NUMBERED else metric.name, *metric.aliases]
     on_demand = metric.group or metric.name == "judged"
     yield " or ".join(f"`{name}`" for name in names) + (" *" if on_demand else "")
     columns = " / ".join(f"`{column}`" for column in (metric.column, metric.per) if column)
-    yield "" if columns == f"`{metric.name}`" or form in NUMBERS else columns
+    yield "" if columns == f"`{metric.name}`" or form in NUMBERED else columns
     yield metric.unit
     yield "" if metric.better == "neither" else metric.better
     meaning = re.sub(r"\b([a-z]+_[a-z_]+)\b", r"`\1`", metric.summary)
-    yield re.sub(rf"\b{metric.name.removeprefix(f'{form}_')}\b", "k", meaning) if form in NUMBERS else meaning
+    yield re.sub(rf"\b{metric.name.removeprefix(f'{form}_')}\b", "k", meaning) if form in NUMBERED else meaning
