@@ -44,8 +44,8 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Metrics by topic, in the order of the page; of metrics that differ in a number alone, one stands for all."""
 
-NUMBERED = frozenset({"pass_at", "pass_all", "majority_at"})
-"""The metrics whose names end with a number k of samples, such as `pass_at_5`."""
+NUMBERS: Mapping[str, tuple[int, ...]] = dict.fromkeys(("pass_at", "pass_all", "majority_at"), SAMPLE_SIZES)
+"""The numbers k that a name such as `pass_at_k` may have."""
 
 
 def metrics_page() -> str:
@@ -60,7 +60,7 @@ def metrics_page() -> str:
     for topic, names in TOPICS.items():
         rows = (row(METRICS.get(name) or CALIBRATION[name]) for name in names)
         parts += [f"## {topic}", table(("metric", "column", "unit", "better", "meaning"), rows)]
-        if any(form_of(name) in NUMBERED for name in names):
+        if any(form_of(name) in NUMBERS for name in names):
             parts.append(f"k is {', '.join(map(str, SAMPLE_SIZES))}, as in `{names[0]}`.")
     return "\n\n".join(parts) + "\n"
 
@@ -73,12 +73,12 @@ def form_of(name: str) -> str:
 def row(metric: Metric) -> Iterator[str]:
     """Yield the cells of a metric."""
     form = form_of(metric.name)
-    names = [f"{form}_k" if form in NUMBERED else metric.name, *metric.aliases]
+    names = [f"{form}_k" if form in NUMBERS else metric.name, *metric.aliases]
     on_demand = metric.group or metric.name == "judged"
     yield " or ".join(f"`{name}`" for name in names) + (" *" if on_demand else "")
     columns = " / ".join(f"`{column}`" for column in (metric.column, metric.per) if column)
-    yield "" if columns == f"`{metric.name}`" or form in NUMBERED else columns
+    yield "" if columns == f"`{metric.name}`" or form in NUMBERS else columns
     yield metric.unit
     yield "" if metric.better == "neither" else metric.better
     meaning = re.sub(r"\b([a-z]+_[a-z_]+)\b", r"`\1`", metric.summary)
-    yield re.sub(rf"\b{metric.name.removeprefix(f'{form}_')}\b", "k", meaning) if form in NUMBERED else meaning
+    yield re.sub(rf"\b{metric.name.removeprefix(f'{form}_')}\b", "k", meaning) if form in NUMBERS else meaning
