@@ -11,7 +11,7 @@ from cortexdsl.core.types import EMPTY, word
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs: in a spec in dollars per million tokens, and here in dollars per token."""
+    """What a model costs. Specs state dollars per million tokens, which are stored per token."""
 
     input: float = word()
     """The price of a prompt's tokens."""

@@ -46,7 +46,7 @@ TOOLS_PROMPT = "common/tools.j2"
 
 @dataclass(frozen=True, slots=True)
 class TurnFilter:
-    """Turns in some steps, of the heard agents or of the speaker itself.
+    """`{step: STEP, last: n, where: CONDITION}`: turns in these steps, of the heard agents or of the speaker itself.
 
     Attributes
     ----------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from markdown_tables import table
 
 from cortexdsl.cli.data import kinds_of, metrics_of
@@ -11,7 +13,7 @@ from cortexdsl.tasks.registry import DatasetEntry, registry
 def dataset_page() -> str:
     """Return a row for each dataset, and one for each place on the hub."""
     rows = (
-        (f"`{name}`", one.title, kinds_of(one), metrics_of(one), one.source, one.licence)
+        (f"`{name}`", one.title, kinds_of(one), metrics_of(one), _papers(one.source), one.licence)
         for name, one in registry().items()
     )
     places = ((f"`{name}`", ", ".join(_places(one)) or "generated") for name, one in registry().items())
@@ -26,6 +28,11 @@ def dataset_page() -> str:
         table(("name", "on the Hugging Face hub"), places),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _papers(source: str) -> str:
+    """The papers of a dataset: those of arXiv as links."""
+    return re.sub(r"([^;]+?), arXiv (\d+\.\d+)", r"[\1](https://arxiv.org/abs/\2)", source).replace("[ ", " [")
 
 
 def _places(one: DatasetEntry) -> list[str]:

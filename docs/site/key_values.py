@@ -63,23 +63,6 @@ VALUES: Mapping[str, Values] = {
             "they become 0.3, and all others become 0.1.",
         },
     ),
-    "tool": Values(
-        "tools.md",
-        {
-            "`calculator`": "computes expressions.",
-            "`search`": "finds passages in a knowledge source.",
-            "text": "`package.module:function`: a function of your own.",
-            "`program`": "runs a Python program that a model wrote, in a sandbox.",
-        },
-    ),
-    "correction": Values(
-        "statistics.md#several-claims-and-claims-added-later",
-        {
-            "`holm`": "Holm's method.",
-            "`bh`": "the method of Benjamini and Hochberg.",
-            "`none`": "p-values are not corrected.",
-        },
-    ),
     "keep": Values(
         "language/protocol.md#keep",
         {
@@ -110,29 +93,6 @@ VALUES: Mapping[str, Values] = {
             "`shuffled`": "the same words in another order.",
             "`same_length`": "a further reply of the listener to its own opening prompt, cut or repeated to the "
             "same number of words.",
-        },
-    ),
-    "debate_confidence": Values(
-        "language/confidence.md#confidence-of-a-debate",
-        {
-            "`votes`": "the share of the debaters whose last answer is the answer of the debate.",
-            "`weighted`": "the same share, with each debater weighted by its recalibrated confidence.",
-        },
-    ),
-    "loss": Values(
-        "training.md#losses",
-        {
-            "`dpo`": "direct preference optimisation.",
-            "`sft`": "imitation of good replies, without pairs.",
-        },
-    ),
-    "by": Values(
-        "learned.md#kinds",
-        {
-            "`logistic`": "a logistic regression with a ridge penalty.",
-            "`table`": "a mean for each combination of values, shrunk to the overall mean.",
-            "`isotonic`": "an increasing step function of one feature.",
-            "`tree`": "a decision tree with at most four leaves.",
         },
     ),
     "topology": Values("language/protocol.md#hears", {"`everyone`": "the edges between all debaters."}),

@@ -113,8 +113,8 @@ def protocol_page(name: str) -> str:
         description_of(name),
         "## Settings",
         table(("setting", "default", "meaning"), rows) if rows else "There are none.",
-        "## The drawing",
-        "[How to read it](../protocols.md#how-to-read-a-drawing)",
+        "## Drawing",
+        "[Legend](../protocols.md#how-to-read-a-drawing)",
         f"```text\n{drawing_of(name)}\n```",
     ]
     return "\n\n".join(parts) + "\n"

@@ -168,6 +168,8 @@ def value_list(key: str, schema: Schema) -> Iterator[str]:
             first = meaning.split("\n\n")[0].split(". ")[0].rstrip(".")
             if listed_forms().get(name) == key:
                 lines.append(f"- {spelling}`: {' '.join(meaning.split())}{kind_of_only_key(name)}")
+            elif name in listed_forms():
+                lines.append(f"- [{spelling}`](#{anchor_of(name)})")
             else:
                 lines.append(f"- [{spelling}`](#{anchor_of(name)}): {first}.")
         else:
@@ -260,11 +262,12 @@ def anchor_of(definition: str) -> str:
 
 
 def default_of(key: str, schema: Schema, required: Iterable[str]) -> str:
-    """The default of a key: `required`, empty if none, else its JSON."""
+    """The default of a key: `required`, empty if none or if its own keys have defaults, else its JSON."""
     if key in required:
         return "required"
     value = schema.get("default")
-    return "" if value is None or value == "" else f"`{json.dumps(value, ensure_ascii=False)}`"
+    is_empty = value in (None, "") or (isinstance(value, dict) and None in value.values())
+    return "" if is_empty else f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
 def examples_in(

@@ -149,7 +149,7 @@ def test_every_protocol_has_a_page_with_its_settings_and_is_in_the_list(site: di
     assert set(pages) == {f"protocols/{name}" for name in builtin_names()}
     for name in builtin_names():
         text = pages[f"protocols/{name}"]
-        settings = text.split("## Settings")[1].split("## The drawing")[0]
+        settings = text.split("## Settings")[1].split("## Drawing")[0]
         assert set(re.findall(r"^\| `(\w+)` \| `.+` \| .+ \|$", settings, re.MULTILINE)) == {
             *load_protocol(name).settings
         }, f"{name}: write a comment at each setting"
