@@ -95,7 +95,7 @@ BATCH_PROVIDERS = ("openai", "anthropic")
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A program that answers the calls of models in files, round by round (docs/files.md)."""
+    """A program that answers the calls of models in files, round by round."""
 
     command: str = word()
     """The command line that answers a file. {requests} and {replies} become the paths of two files in OpenAI's batch

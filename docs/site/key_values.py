@@ -95,6 +95,15 @@ VALUES: Mapping[str, Values] = {
             "same number of words.",
         },
     ),
+    "by": Values(
+        "learned.md#kinds",
+        {
+            "`logistic`": "a logistic regression with a ridge penalty.",
+            "`table`": "a mean for each combination of values, shrunk to the overall mean.",
+            "`isotonic`": "an increasing step function of one feature.",
+            "`tree`": "a decision tree with at most four leaves.",
+        },
+    ),
     "topology": Values("language/protocol.md#hears", {"`everyone`": "the edges between all debaters."}),
     "prompt": Values(
         "language/protocol.md#prompt",
@@ -202,6 +211,7 @@ PAGES: Mapping[str, str] = {
     "ChooseText": "language/protocol.md#who-speaks-who-stays",
     "DatasetText": "datasets.md",
     "DeferText": "language/confidence.md#hand-questions-on",
+    "EngineText": "files.md",
     "ExpectedText": "power.md",
     "FamilyText": "language.md#families",
     "KnowledgeSourceText": "knowledge.md",

@@ -84,9 +84,10 @@ def protocols_index() -> str:
     )
     parts = [
         "# Every protocol",
-        "Each built-in protocol has a page: what it does, its settings, what its paper leaves open and how we chose, "
-        "and a [drawing](#how-to-read-a-drawing) of who hears whom. [Methods](../methods.md) helps you choose. A spec "
-        "may also give [roles](../language.md#methods) other agents or models, and steps other prompts.",
+        "Each built-in protocol has a page: what it does, its calls for one question (with n agents and D rounds "
+        "after the opening), its settings, what its paper leaves open and how we chose, and a "
+        "[drawing](#how-to-read-a-drawing) of who hears whom. [Methods](../methods.md) helps you choose. A spec may "
+        "also give [roles](../language.md#methods) other agents or models, and steps other prompts.",
         table(("protocol", "title", "calls per question, at most"), rows),
         "## How to read a drawing",
         "`cortexdsl explain NAME` prints it, with default settings and four agents.\n\n"

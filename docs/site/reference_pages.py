@@ -266,6 +266,8 @@ def default_of(key: str, schema: Schema, required: Iterable[str]) -> str:
     if key in required:
         return "required"
     value = schema.get("default")
+    if isinstance(value, str) and type_of(schema) == "`true` or `false`":
+        return "`false`"  # the default has a name of its own, which only the core uses
     is_empty = value in (None, "") or (isinstance(value, dict) and None in value.values())
     return "" if is_empty else f"`{json.dumps(value, ensure_ascii=False)}`"
 
