@@ -180,7 +180,7 @@ CALL_LOG: Mapping[str, str] = {
     "tokens": "only with the option `logprobs`: for each token of the reply its number of characters and its log "
     "probability. Missing if the texts of the tokens do not add up to the reply",
     "tools": "only if the model may call functions: their definitions, as they were sent",
-    "tool_choice": "only if there are functions, and the reply may call none of them: `none`",
+    "tool_choice": "`none` if there are functions that the reply may not call",
     "requests": "only if the reply calls functions: of each call its id, name and arguments",
     "returned": "only with `requests`: fields of the reply that are sent back to the provider",
 }
@@ -208,7 +208,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
 
 COLUMNS: Mapping[str, str] = {
     "declared": "when the claim was declared: before or after the first call",
-    "changed": "what changed after the first call: the seed, and everything that the verdict depends on",
+    "changed": "changes of the seed, and of what the verdict depends on, after the first call",
     "runs": "how often the claim was tested, with the seed and verdict of each run",
     "ledger": "seal of the entry of the ledger with these verdicts",
     "questions_needed": "for an undecided claim: how many questions would decide an effect of the estimated size with "
@@ -226,7 +226,7 @@ SCORES: Mapping[str, str] = {
     "samples](../budgets.md) only if the spec names them",
     "score@0, consensus@0, agent_score@0, score@1 ...": "the value after the opening (`@0`) and after each later round "
     "except the last, which is in `score`. `accuracy(full, round=0)` reads them",
-    "cluster": "of the question: those of one [cluster](../statistics.md) belong together, such as by their passage",
+    "cluster": "of the question: those of one [cluster](../verdicts.md#why-the-question-is-the-unit) belong together",
     "group": "of the question: its [group](../grading.md#averages), such as a subject",
     "wording": "only if prompts have variants: which one was used",
     "asked": "only with [`racing: true`](../early-stopping.md#stopping-early): the number of questions of the cell",
