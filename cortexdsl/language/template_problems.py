@@ -49,7 +49,7 @@ def _problems(step: Step, prompt: str, arm: ResolvedCell, templates: Templates) 
         and not _ANSWER_LINE.search(templates.text_of(prompt))
     ):
         what = f"methods.{arm.method}: step {step.name} reads an answer, and {file} does not say how to give one"
-        yield Problem(where, what, "end the template with {{ answer_format }}")
+        yield Problem(where, what, "end the template with {{ answer_format }}, or write reads: comment")
 
 
 def _needed(step: Step) -> Iterator[tuple[str, tuple[str, ...], str]]:

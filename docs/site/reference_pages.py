@@ -315,7 +315,7 @@ def fits(value: Any, schema: Schema, definitions: Mapping[str, Schema]) -> bool:
 @cache
 def key_forms() -> Mapping[str, Schema]:
     """The schemas of all forms by their names, in the order of the pages; a form without a page is an error."""
-    spec, protocol = json_schema("spec"), json_schema("protocol")
+    spec, protocol = json_schema("spec", is_alone=True), json_schema("protocol")
     definitions = spec["$defs"] | protocol["$defs"] | {"spec": spec, "protocol": protocol}
     with_keys = {name for name, schema in definitions.items() if schema.get("properties")} - {"ProtocolText"}
     for name in sorted(with_keys):
@@ -362,7 +362,7 @@ def across_pages(text: str, page: str) -> str:
 
 def key_examples(root: Path) -> Mapping[tuple[str, str], str]:
     """An example of each key by form and key, from the shipped specs and protocols."""
-    spec, protocol = json_schema("spec"), json_schema("protocol")
+    spec, protocol = json_schema("spec", is_alone=True), json_schema("protocol")
     definitions = spec["$defs"] | protocol["$defs"]
     examples: dict[tuple[str, str], str] = {}
     for path in sorted(root.glob("specs/**/*.yaml")):

@@ -240,14 +240,19 @@ class _SchemaWriter(GenerateJsonSchema):
         return {"anyOf" if key == "oneOf" else key: value for key, value in made.items()}
 
 
-def json_schema(kind: Kind) -> dict[str, Any]:
+def json_schema(kind: Kind, *, is_alone: bool = False) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a spec or of a protocol file.
 
     It knows every key, word and bound; what needs several sections at once (names that must exist, counts against
-    the number of agents) is for `cortexdsl check` alone. A spec that extends others may leave sections to them.
+    the number of agents) is for `cortexdsl check` alone. A spec that extends others may leave sections, and keys of
+    their named entries, to them; with `is_alone` these entries have all keys that they need.
     """
     entry = SpecText if kind == "spec" else ProtocolText
     schema = entry.model_json_schema(by_alias=True, mode="validation", schema_generator=_SchemaWriter)
     if kind == "spec":
         schema["anyOf"] = [{"required": ["extends"]}, {"required": schema.pop("required")}]
+        for section in () if is_alone else schema["properties"].values():
+            for entry_of_name in section.get("patternProperties", {}).values():
+                if "$ref" in entry_of_name:
+                    schema["$defs"][entry_of_name["$ref"].rpartition("/")[2]].pop("required", None)
     return {"$schema": DIALECT, **schema, "title": f"cortexdsl {kind}"}

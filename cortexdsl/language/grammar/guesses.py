@@ -11,6 +11,9 @@ _GRAPHS = ("graph", "topology", "listens", "listens_to", "communication", "conne
 _PROMPTS = ("prompt_template", "template", "instructions", "system_prompt", "system")
 _SHORT_FORMS = {"RingText": "ring", "GroupsForm": "groups", "RandomEdgesText": "random", "EdgesText": "edges"}
 _SAMPLING = ("temperature", "top_p", "max_tokens")
+_NAMELESS = dict.fromkeys(
+    ("anonymous", "names"), "nothing: a prompt shows names only if its template writes turn.speaker"
+)
 
 GUESSES: Mapping[str, Mapping[str, str]] = {
     "SpecText": {
@@ -54,9 +57,7 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
     "SelectionForm": {
         "star": "{networkx: star_graph, n: 3}, where n counts the agents beside the first one, the centre",
         **dict.fromkeys(("chain", "line", "path"), "{networkx: path_graph}"),
-        **dict.fromkeys(
-            ("anonymous", "names"), "nothing: a prompt shows names only if its template writes turn.speaker"
-        ),
+        **_NAMELESS,
     },
     "AnalysisText": dict.fromkeys(
         ("stop", "stopping", "early_stopping"), "stopping: {min_questions: 50} at the top of the spec"
@@ -66,6 +67,7 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(_PROMPTS, "prompt: {}"),
         **dict.fromkeys(("n", "num_samples", "n_samples"), "samples: {}"),
         "answer": "reads: comment, if the reply has no answer",
+        **_NAMELESS,
         **dict.fromkeys(("llm", "provider"), "model: NAME, the name of an entry of models"),
     },
     "setting": {
@@ -87,9 +89,16 @@ _LAYOUTS = {
     **dict.fromkeys(("all", "full", "complete", "fully_connected"), "everyone"),
 }
 VALUES: Mapping[str, Mapping[str, str]] = {
-    "hears": {**_LAYOUTS, "none": "nobody"},
+    "hears": {
+        **_LAYOUTS,
+        "none": "nobody",
+        **dict.fromkeys(("earlier", "previous", "before"), "everyone, and sequential: true"),
+    },
     "topology": _LAYOUTS,
     "reads": {"none": "comment", "nothing": "comment"},
-    "protocol": dict.fromkeys(("mad", "multi-agent-debate", "round-robin"), "debate"),
+    "protocol": {
+        **dict.fromkeys(("mad", "multi-agent-debate", "round-robin"), "debate"),
+        **dict.fromkeys(("single", "single-agent", "solo", "alone"), "cot, agents: [NAME]"),
+    },
 }
 """By key: values that people try, each with the one to write."""

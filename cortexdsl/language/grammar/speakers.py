@@ -171,7 +171,7 @@ class ModelText(StrictEntry):
                 raise invalid("the built-in solver has no address and no key", "remove api_base and api_key_env")
             for option in self._requested:
                 if option not in SOLVER_PARAMETERS:
-                    remedy = f"remove it; allowed: {', '.join(SOLVER_PARAMETERS)}"
+                    remedy = f"remove it, or name another model; the solver has {', '.join(SOLVER_PARAMETERS)}"
                     raise invalid(f"the built-in solver has no {option}", remedy)
         if transport_type(name).is_in_process:
             if model.api_base or model.api_key_env:

@@ -100,11 +100,6 @@ def _layout(
                     if agent not in known:
                         remedy = nearest(agent, sorted(known), say="agents")
                         yield problem_at((*route, "edges", i, j), f"no agent of the debate is called {agent}", remedy)
-        case OfRole(roles):
-            for role in roles:
-                if role not in method.role_agents:
-                    remedy = nearest(role, sorted(method.role_agents), say="roles")
-                    yield problem_at(route, f"there is no role {role}", remedy)
         case NetworkX():
             yield from _networkx(method, step, hears, (*route, "networkx"), problem_at)
 

@@ -34,7 +34,7 @@ from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, refus
 from cortexdsl.language.problems import shortest_by_place, validate
 from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, Protocol
 from cortexdsl.language.protocol.settings import Substitution
-from cortexdsl.language.protocol.soundness import cases_without_branch
+from cortexdsl.language.protocol.soundness import reference_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _resolved(protocol: Protocol, choice: MethodChoice) -> ResolvedMethod:
         raise SpecError(shortest_by_place(error.problems)) from None
 
     problem_at = ProblemAt(node, substitution.called)
-    refuse_all(cases_without_branch(text, problem_at))
+    refuse_all(reference_problems(text, problem_at))
     roles = node.find(("roles",)) or Node({}, node.mark)
     role_agents = bind_roles(text.roles, roles, choice, substitution)
     method = _with_words(_method(protocol.name, text, role_agents, choice, problem_at), words, choice)

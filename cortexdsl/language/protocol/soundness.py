@@ -100,14 +100,14 @@ def check_soundness(node: Node, text: ProtocolText, above: Route) -> None:
     filled = substitution.apply(node)
     refuse_all(substitution.problems)
     whole = validate(ProtocolText, filled, lambda route: dotted((*above, substitution.called(route))))
-    refuse_all(_reference_problems(whole, problem_at))
+    refuse_all(reference_problems(whole, problem_at))
 
 
-def _reference_problems(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+def reference_problems(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     """Yield the problems between the parts of a protocol whose settings have their defaults."""
     yield from _roles(text, problem_at)
     yield from _schedule(text, problem_at)
-    yield from cases_without_branch(text, problem_at)
+    yield from _cases_without_branch(text, problem_at)
     yield from _step_references(text, problem_at)
     yield from _endings(text, problem_at)
     yield from _steps(text, problem_at)
@@ -165,7 +165,7 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
             yield problem_at(("roles", role), "nobody speaks in this role", "give it a step, or remove it", key=True)
 
 
-def cases_without_branch(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+def _cases_without_branch(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     """Yield the cases of a schedule whose value chooses no branch."""
     for case, route in walks.items_of(CaseText, text):
         if case.branch is None:
