@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cortexdsl.cli.main import main
 from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.job_digests import score_digest
 from cortexdsl.report.build import build_report
@@ -103,16 +102,6 @@ def test_replayed_debates_and_scores_are_the_same_bytes(results: Path, monkeypat
         call("debate", *at, "--shard", "r1-s01", "--out", out.as_posix())
         call("score", *at)
         assert (out.read_bytes(), part.read_bytes()) == before
-
-
-def test_the_plan_says_the_sizes(
-    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(results.parents[1])
-    assert main(["plan", "specs/small.yaml"]) == 0
-    said = capsys.readouterr().out
-    assert "layered spends on each question what full spends, in compute: layers " in said
-    assert "priced spends on each question what full spends, in dollars: samples " in said
 
 
 def test_the_depth_that_the_plan_fixes_is_certain(results: Path) -> None:

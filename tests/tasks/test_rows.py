@@ -10,7 +10,7 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.core import Question
 from cortexdsl.errors import DataError
-from cortexdsl.tasks.judging import agreement, judge_variables, read_judgement
+from cortexdsl.tasks.judging import judge_variables, read_judgement
 from cortexdsl.tasks.registry import registry
 from cortexdsl.tasks.replies import grade_rows, options_in, row_item, summary
 
@@ -98,16 +98,6 @@ def test_rows_and_their_summary() -> None:
 )
 def test_a_judge_is_read_by_its_last_judgement(text: str, judgement: bool | None) -> None:
     assert read_judgement(text) is judgement
-
-
-def test_agreement_of_judge_and_exact_match() -> None:
-    """Judge TTFF?, exact TFFF: 3 of 4 agree; chance .5*.25 + .5*.75 = .5; kappa (.75-.5)/.5 = .5."""
-    result = agreement([True, True, False, False, None], [True, False, False, False, True])
-    assert (result.judged, result.unread, result.agree, result.kappa) == (4, 1, 0.75, 0.5)
-    assert (result.judge_only, result.exact_only) == (1, 0)
-    assert agreement([True], [True]).kappa is None
-    with pytest.raises(ValueError, match="no readable judgement"):
-        agreement([None], [True])
 
 
 def test_the_judge_sees_question_golds_and_answer() -> None:

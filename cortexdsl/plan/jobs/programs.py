@@ -56,13 +56,15 @@ def check_solutions(plan: Plan, labels: Iterable[str]) -> None:
     plan : Plan
         `with_programs`.
     labels : iterable of str
-        The datasets.
+        Of datasets, or of the questions of a fit.
 
     Raises
     ------
     InputError
     """
-    for task in (plan.tasks[label] for label in labels if asks_for_programs(plan.datasets[label])):
+    if not has_programs(plan):
+        return
+    for task in (plan.tasks[label] for label in labels):
         items = [item for item in task.items if item.solution and item.frame is not None]
         solutions = [(item.solution, item.gold[0], item.frame) for item in items if item.frame is not None]
         assert task.programs is not None

@@ -61,7 +61,7 @@ def test_two_experiments_that_declare_one_server_share_it(started: list[Running]
     stop_servers(started)
     assert [read_addresses(file) for file in files] == [{}, {}]
     found = [read_seed_probes(Path("results", name)) for name in "xy"]
-    assert found == [(SeedProbe("one", "openai/small", "honoured", 16, "vLLM 0.0.stub"),)] * 2
+    assert found == [(SeedProbe("one", "direct/small", "honoured", 16, "vLLM 0.0.stub"),)] * 2
     assert not is_ready(f"{address}/models")
 
 
@@ -74,7 +74,7 @@ def test_two_servers_for_one_variable_are_refused(started: list[Running]) -> Non
 def test_a_server_that_lacks_a_model_ends_the_run_before_the_first_job(started: list[Running]) -> None:
     """One message, with what it has in place of it; and it is stopped."""
     with pytest.raises(
-        ModelError, match=r"server own: model one \(openai/small\): not found(.|\n)*the server has: tall"
+        ModelError, match=r"server own: model one \(direct/small\): not found(.|\n)*the server has: tall"
     ):
         start_servers([plan(flags="--model tall")])
     assert not Path("results/x/.addresses.json").exists()
