@@ -20,7 +20,11 @@ from tests.workflow.forks import FIGURES
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_PROGRAMS = ("programs", "tool-use")  # need permission and a sandbox: test_programs.py, test_tool_use.py
-EXAMPLES = [path.stem for path in tracked("specs/examples", "[!_]*.yaml") if path.stem not in RUN_PROGRAMS]
+EXAMPLES = [
+    path.stem
+    for path in tracked("specs/examples", "[!_]*.yaml")
+    if path.stem not in RUN_PROGRAMS and not path.stem.endswith("-tiny")  # the same specs with other models, in minutes
+]
 
 
 @pytest.fixture(scope="session")
