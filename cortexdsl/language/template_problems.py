@@ -12,7 +12,9 @@ from cortexdsl.language.methods.resolved_cells import ResolvedCell
 from cortexdsl.templates.templates import SYSTEM, Templates
 
 _BELIEF_LINE = re.compile(r"\bbelief\b[^\n]{0,3}:", re.IGNORECASE)
-_ANSWER_LINE = re.compile(r"\banswer\b[^\n]{0,3}:", re.IGNORECASE)
+_ANSWER_LINE = re.compile(
+    r"""(?:\bA(?:nswer|NSWER)|["'`]answer)\b[^\n]{0,3}:"""
+)  # `each answer: say why` asks for none
 
 
 def template_problems(step: Step, arm: ResolvedCell, templates: Templates) -> Iterator[Problem]:

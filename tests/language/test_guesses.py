@@ -69,6 +69,7 @@ GUESSED = [
     ("decide: majority", "decide: ^{majority: {weight: confidence}}", "decide is", "write decide: weighted"),
     ("decide: majority", "decide: ^{majority: {weight: round}}", "decide is", "write decide: {vote: last * (round)}"),
     ("decide: majority", "decide: ^{weight: confidence}", "decide is", "write decide: {vote: last * (confidence)}"),
+    ("decide: majority", "decide: ^{highest: confidence}", "decide is", "write decide: majority, and {choose: debater"),
     ("decide: majority", "decide: ^revise", "there is no role revise", "write decide: debater, the role of this step"),
     ("prompt: common/answer.j2", "^answer: none, prompt: a.j2", "answer.answer", "write reads: comment, if"),
     ("prompt: common/answer.j2", "reads: ^none, prompt: a.j2", "reads is none", "write reads: comment"),

@@ -46,7 +46,11 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
     "until": dict.fromkeys(("consensus", "agreement", "majority"), "until: agreement >= {}"),
     "decide": {
         "weight": "decide: {vote: last * ({})} to weigh votes; if one agent decides, {choose: debater, weight: {}, "
-        "keep: {top: 1}} as the last item of the schedule, and decide: majority"
+        "keep: {top: 1}} as the last item of the schedule, and decide: majority",
+        **dict.fromkeys(
+            ("highest", "best", "most", "max"),
+            "decide: majority, and {choose: debater, weight: {}, keep: {top: 1}} as the last item of the schedule",
+        ),
     },
     **{
         form: dict.fromkeys(
@@ -96,6 +100,11 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     },
     "topology": _LAYOUTS,
     "reads": {"none": "comment", "nothing": "comment"},
+    "decide": dict.fromkeys(
+        ("most-confident", "most_confident", "highest-confidence", "confidence"),
+        "majority, and {choose: debater, weight: confidence, keep: {top: 1}} as the last item of the schedule of a "
+        "protocol of your own",
+    ),
     "protocol": {
         **dict.fromkeys(("mad", "multi-agent-debate", "round-robin"), "debate"),
         **dict.fromkeys(("single", "single-agent", "solo", "alone"), "cot, agents: [NAME]"),

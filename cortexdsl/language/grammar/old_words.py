@@ -85,7 +85,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
     },
     "StepText": {
         "draws": "samples: {}",
-        "order": "sequential: true, or nothing",
+        "order": "sequential: true, if each hears those before it",
         "own": "memory: {}",
         "placebo": "placebo: {STEP: {}} in the method",
         "tells": "shows: {}",

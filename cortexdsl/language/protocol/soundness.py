@@ -189,7 +189,7 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
     if (role := text.decide.role) is not None:
         if role not in text.roles:
             is_step = f"write decide: {text.steps[role].role}, the role of this step" if role in text.steps else ""
-            remedy = is_step or nearest(role, [*get_args(DecideWord), *text.roles])
+            remedy = is_step or value_remedy(("decide",), role) or nearest(role, [*get_args(DecideWord), *text.roles])
             yield problem_at(("decide",), f"there is no role {role}", remedy)
         elif role not in answering:
             remedy = f"let one have reads: answer, or write decide: {' or '.join(dict.fromkeys(answering))}"
