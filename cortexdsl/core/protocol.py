@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from cortexdsl.core.agents import FREE, Agent, Model
+from cortexdsl.core.agents import FREE, Agent, Model, Price
 from cortexdsl.core.confidence import BY_VOTES, STATED, DebateConfidence, Measure
 from cortexdsl.core.graphs import Nobody, Topology
 from cortexdsl.core.keep_rules import Keep
@@ -311,6 +311,8 @@ class Method:
         How the confidence of the debate as a whole is determined.
     defer : Defer or None
         Whether a debate that is not sure enough hands its question on, and to which method.
+    charged : mapping of str to Price
+        The price of each model by its entry, if an expression uses `dollars`: the debate then depends on prices.
     """
 
     protocol: str
@@ -326,6 +328,7 @@ class Method:
     confidence: Measure = STATED
     debate_confidence: DebateConfidence = BY_VOTES
     defer: Defer | None = None
+    charged: Mapping[str, Price] = field(default_factory=lambda: EMPTY)
 
     @property
     def wordings(self) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cortexdsl.core import Bools, Floats, ProbeCall, Turn
+from cortexdsl.core import Bools, Floats
 
 
 def credibility(parameters: Sequence[float], tokens: Sequence[float]) -> Floats:
@@ -139,10 +139,3 @@ def entropy(answers: Sequence[str | None]) -> float:
     counts = [count for answer, count in Counter(answers).items() if answer is not None]
     shares = np.array([*counts, *[1] * answers.count(None)]) / max(1, len(answers))
     return abs(float(-(shares * np.log2(shares)).sum()))
-
-
-def spending(turns: Sequence[Turn]) -> dict[str, float]:
-    """Return the calls and the tokens of some turns, with those that measured confidences."""
-    calls: list[Turn | ProbeCall] = [*turns, *(call for turn in turns for call in turn.asides)]
-    tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls)
-    return {"calls": float(len(calls)), "tokens": float(tokens)}

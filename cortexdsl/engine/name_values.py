@@ -29,6 +29,7 @@ from cortexdsl.engine import formulas
 from cortexdsl.engine.messages import QuotedTurns
 from cortexdsl.engine.methods import opens_round
 from cortexdsl.engine.remarks import AGENT_REMARKS, PAIR_REMARKS, AgentRemarks, PairRemarks
+from cortexdsl.engine.spending import spent_so_far
 from cortexdsl.engine.state import DebateState
 from cortexdsl.errors import DebateError
 from cortexdsl.expressions.evaluation import LAST_PASS, earlier_key, split_key
@@ -207,8 +208,8 @@ def debate_values(now: Snapshot, keys: frozenset[str]) -> dict[str, float]:
     values = {"round": float(now.state.round), "n_agents": float(len(now.agents))}
     if "agreement" in keys:
         values["agreement"] = max(_support(now), default=0.0)
-    if keys & {"calls", "tokens"}:
-        values |= formulas.spending(now.state.turns)
+    if keys & {"calls", "tokens", "dollars"}:
+        values |= spent_so_far(now.method, now.state.turns, is_priced="dollars" in keys)
     if "entropy" in keys:
         values["entropy"] = formulas.entropy([turn.answer if turn else None for turn in now.last_answers])
     if "consensus" in keys:

@@ -54,6 +54,7 @@ OF_DEBATE: Mapping[str, str] = {
     "consensus": "whether all debaters' last answers are readable and equal",
     "calls": "how many calls the debate has made so far",
     "tokens": "how many tokens its prompts and replies have had so far",
+    "dollars": "what its calls have cost so far at the `price` of their entries, without caches; each entry needs one",
     "entropy": "the entropy of the shares of equal last answers, in bits: 0 if all agree",
     "approved": 'whether each verdict of the last step with verdicts was "agree"',
 }

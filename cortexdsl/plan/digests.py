@@ -86,7 +86,7 @@ COVERED: Mapping[type, Coverage] = {
     core.Method: Coverage(
         "Method",
         "protocol cast=role_agents steps schedule decide recalibration similarity passes=quote",
-        later="debaters=voters confidence debate_confidence defer",
+        later="debaters=voters confidence debate_confidence defer charged",
         former={"participation": "spoken", "rounds_cap": None},
     ),
     core.Model: Coverage(

@@ -21,6 +21,7 @@ from cortexdsl.core import (
     Keep,
     Model,
     OfRole,
+    Price,
     Reading,
     Repeat,
     Reply,
@@ -115,6 +116,16 @@ def test_what_a_debate_has_spent_so_far() -> None:
     assert tokens > 0
     assert worth("tokens", THREE, SAID) == [tokens] * 3
     assert worth("calls", THREE, SAID) == [9] * 3
+
+
+def test_dollars_are_those_of_the_prices_that_the_method_names() -> None:
+    """Two dollars for each token of a prompt, and three for each of a reply."""
+    played = method({**TALK}, [*THREE, Choose("some", "debater", "tokens", ALL), "answer"], CAST)
+    before = [turn for turn in run(played, Stage(SAID)).turns if turn.execution < 3]
+    expected = sum(2 * (turn.prompt_tokens or 0) + 3 * (turn.completion_tokens or 0) for turn in before)
+    prices = {model.name: Price(2.0, 3.0) for model in played.models}
+    assert expected > 0
+    assert worth("dollars", THREE, SAID, charged=prices) == [expected] * 3
 
 
 def test_entropy_is_in_bits_and_unreadable_answers_differ() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cortexdsl.core import Choose, Decide, Everyone, Keep, Method, OfRole, Repeat, Sparse
+from cortexdsl.core import Choose, Decide, Everyone, Keep, Method, OfRole, Price, Repeat, Sparse
 from cortexdsl.expressions.evaluation import evaluate, parse
 from cortexdsl.expressions.names import (
     HAVE_EARLIER,
@@ -71,11 +71,11 @@ ALL = ["answer", "review", "choose", "rule"]
 
 
 def given(of: Method) -> Method:
-    """A method whose agents have a number called trust."""
+    """A method whose agents have a number called trust, and whose models have prices."""
     role_agents = {
         role: tuple(replace(agent, vars={"trust": 0.5}) for agent in agents) for role, agents in of.role_agents.items()
     }
-    return replace(of, role_agents=role_agents)
+    return replace(of, role_agents=role_agents, charged={model.name: Price(1.0, 2.0) for model in of.models})
 
 
 @pytest.mark.parametrize("name", NAMES["weight"])

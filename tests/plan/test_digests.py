@@ -34,6 +34,28 @@ def test_later_words_leave_finished_cells_finished(protocol: str) -> None:
     assert digest(method) == FIRST[protocol]
 
 
+@pytest.mark.parametrize(("until", "depends"), [("dollars > 0.01", True), ("tokens > 100", False)])
+def test_prices_belong_to_debates_that_count_dollars_alone(tmp_path: Path, until: str, depends: bool) -> None:
+    """A price that a provider changes costs no debate again, unless the debate ends by what it has cost."""
+    first, second = (
+        plan(
+            tmp_path,
+            f"""\
+seed: 5
+dataset: {{name: arithmetic, size: 4}}
+models: {{m: {{model: builtin/solver, price: {{input: 1, output: {output}}}}}}}
+agents: [{{name: a, model: m}}, {{name: b, model: m}}]
+methods: {{full: {{protocol: debate, until: {until}}}}}
+limits: {{dollars: 5}}
+""",
+        )
+        .cells[0]
+        .digest
+        for output in (2, 3)
+    )
+    assert (first != second) == depends
+
+
 REWRITTEN = """\
 seed: 5
 dataset: {name: arithmetic, size: 60}

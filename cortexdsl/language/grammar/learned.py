@@ -25,7 +25,7 @@ CATEGORIES = ("agent", "model")
 """Features with a word as value: the name of the agent, and of its entry of models."""
 _LATER = frozenset({
     "answer", "random", "mean_score", "chosen", "approved", "participation", "self_orientation", "times_hearing",
-    "round", "calls", LEARNED,
+    "round", "calls", "dollars", LEARNED,
 })  # fmt: skip
 """Names without a number after the opening, or with the same one in every debate."""
 

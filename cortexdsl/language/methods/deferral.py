@@ -8,6 +8,7 @@ from dataclasses import replace
 from cortexdsl.core import Defer, Method
 from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import Problem, SpecError
+from cortexdsl.expressions.evaluation import parse
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.methods.claimed import Points, cell_name, unknown_cell
 from cortexdsl.language.nodes import Route
@@ -73,6 +74,9 @@ def _problems(
     route: Route = ("methods", method, "defer", "to")
     called = f"methods.{name}.defer.to"
     target = targets[name]
+    if (where := rules[name].where) and "dollars" in parse(where).names:
+        what = f"methods.{name}.defer.where: dollars are for conditions and weights of a debate"
+        yield spec.problem(("methods", method, "defer", "where"), what, "write tokens or calls")
     if target is None:
         yield unknown_cell(spec, route, rules[name].to, points)
         return

@@ -25,6 +25,7 @@ from cortexdsl.core import (
     NetworkX,
     Nobody,
     OfRole,
+    Price,
     Repeat,
     Ring,
     Self,
@@ -132,6 +133,8 @@ def _lacking(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
             yield problem_at(route, "no step asks for the similarity", remedy)
         if "credibility" in used:
             yield from _sizes(agents, route, problem_at)
+        if "dollars" in used:
+            yield from _prices(method, route, problem_at)
         for key in sorted(evaluation.parse(expression).keys):
             name, numbers = evaluation.split_key(key)
             if name == VARS:
@@ -210,6 +213,20 @@ def _sizes(agents: tuple[Agent, ...], route: Route, problem_at: ProblemAt) -> It
                 f" credibility ({WITHOUT_CREDIBILITY}), or give every model the same numbers, which comes to the same"
             )
             yield problem_at(route, f"credibility needs the {' and '.join(lacking)} of model {name}", remedy)
+
+
+def charged_prices(method: Method) -> dict[str, Price]:
+    """Return the prices that entries give, if an expression of a method uses dollars; else the debate needs none."""
+    if not any("dollars" in evaluation.parse(expression).names for expression, _, _ in _expressions(method)):
+        return {}
+    return {model.name: model.price for model in method.models if model.price is not None}
+
+
+def _prices(method: Method, route: Route, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    for model in method.models:
+        if model.price is None and not model.is_tool:
+            remedy = f"write models: {{{model.name}: {{price: {{input: 3, output: 15}}}}}}, dollars per million tokens"
+            yield problem_at(route, f"dollars needs the price of model {model.name}, as its entry gives it", remedy)
 
 
 def _numbers(agents: tuple[Agent, ...], number: str, route: Route, problem_at: ProblemAt) -> Iterator[PlacedProblem]:

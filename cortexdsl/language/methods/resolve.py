@@ -18,7 +18,14 @@ from cortexdsl.language.grammar.protocol import ProtocolText
 from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, LoopText
 from cortexdsl.language.grammar.speakers import SAMPLING
 from cortexdsl.language.grammar.steps import StepText
-from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, known_sizes, layout_problems
+from cortexdsl.language.methods.fit import (
+    AgentCount,
+    agent_counts,
+    charged_prices,
+    fit_problems,
+    known_sizes,
+    layout_problems,
+)
 from cortexdsl.language.methods.role_assignment import (
     MethodChoice,
     bind_roles,
@@ -177,7 +184,7 @@ def _with_words(method: Method, words: MethodText, choice: MethodChoice) -> Meth
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    return replace(method, debate_confidence=DebateConfidence(words.debate_confidence))
+    return replace(method, debate_confidence=DebateConfidence(words.debate_confidence), charged=charged_prices(method))
 
 
 def _unknown_keys(protocol: Protocol, choice: MethodChoice) -> Iterator[PlacedProblem]:
