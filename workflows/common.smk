@@ -186,7 +186,9 @@ def threads_of(wildcards):
 def connections(wildcards):
     """Return how many of the run's connections a job may use."""
     return connections_per_job(
-        plan_of(wildcards.experiment), jobs_at_once(wildcards.experiment), is_warm=is_waiting(wildcards)
+        plan_of(wildcards.experiment),
+        jobs_at_once(wildcards.experiment),
+        is_warm=is_waiting(wildcards),
     )
 
 
