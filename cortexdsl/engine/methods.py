@@ -11,7 +11,6 @@ from typing import Any, Literal
 from cortexdsl.core import (
     NEVER,
     Agent,
-    AnyCall,
     Choose,
     Debate,
     Method,
@@ -21,9 +20,9 @@ from cortexdsl.core import (
     Sparse,
     Step,
     Topology,
-    Turn,
     TurnFilter,
 )
+from cortexdsl.engine.spending import tokens_of
 from cortexdsl.errors import DebateError
 from cortexdsl.expressions.fitted import learned_in
 from cortexdsl.expressions.names import ExpressionPlace
@@ -238,20 +237,11 @@ def match_budget(method: Method, budget: Debate, unit: Literal["calls", "tokens"
     calls = sum(len(turn.calls) for turn in budget.all_turns)
     samples = max(1, calls // (1 + method.confidence.calls))
     if unit == "tokens":
-        opening = [_tokens_of(turn) for turn in budget.turns if turn.round == 0]
+        opening = [tokens_of(turn.calls) for turn in budget.turns if turn.round == 0]
         mean = sum(opening) / max(1, len(opening))
-        spent = sum(map(_tokens_of, budget.all_turns))
+        spent = sum(tokens_of(turn.calls) for turn in budget.all_turns)
         samples = round(spent / mean) if mean else samples
     return with_samples(method, samples)
-
-
-def _tokens_of(turn: Turn) -> int:
-    """Return the tokens of a turn with all its calls."""
-    return sum(map(_tokens, turn.calls))
-
-
-def _tokens(call: AnyCall) -> int:
-    return (call.prompt_tokens or 0) + (call.completion_tokens or 0)
 
 
 def with_each_model(method: Method, change: Callable[[Model], Model]) -> Method:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from cortexdsl.core import AnyCall, Method, ProbeCall, ToolUse, Turn
+from cortexdsl.core import Agent, AnyCall, Method, ProbeCall, ToolUse, Turn
 from cortexdsl.errors import DebateError
 
 
@@ -24,20 +24,21 @@ def spent_so_far(method: Method, turns: Sequence[Turn], *, is_priced: bool) -> d
         A model has no price.
     """
     calls = [call for turn in turns for call in turn.calls]
-    spent = {"calls": float(len(calls)), "tokens": float(sum(sum(_tokens(call)) for call in calls))}
-    return spent | {"dollars": sum(_dollars(method, turn) for turn in turns)} if is_priced else spent
+    spent = {"calls": float(len(calls)), "tokens": float(tokens_of(calls))}
+    if is_priced:
+        players = {agent.name: agent for role_agents in method.role_agents.values() for agent in role_agents}
+        spent["dollars"] = sum(_dollars(method, players[turn.speaker], turn) for turn in turns)
+    return spent
 
 
-def _tokens(call: AnyCall) -> tuple[int, int]:
-    """Return the tokens of a prompt and of its reply, 0 for those that the server did not count."""
-    return call.prompt_tokens or 0, call.completion_tokens or 0
+def tokens_of(calls: Iterable[AnyCall]) -> int:
+    """Return the tokens of the prompts and replies of some calls; those that no server counted are 0."""
+    return sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls)
 
 
-def _dollars(method: Method, turn: Turn) -> float:
+def _dollars(method: Method, speaker: Agent, turn: Turn) -> float:
     """Return what the calls of a turn cost; tools are free."""
-    step, verifier = method.steps[turn.step], method.confidence.verifier
-    players = [agent for role_agents in method.role_agents.values() for agent in role_agents]
-    own = step.model_of(next(agent for agent in players if agent.name == turn.speaker))
+    own, verifier = method.steps[turn.step].model_of(speaker), method.confidence.verifier
     spent = 0.0
     for call in turn.calls:
         model = verifier or own if isinstance(call, ProbeCall) else own
@@ -45,5 +46,5 @@ def _dollars(method: Method, turn: Turn) -> float:
             continue
         if model.name not in method.charged:
             raise DebateError(f"an expression uses dollars, which needs a price in the entry of model {model.name}")
-        spent += method.charged[model.name].dollars(*_tokens(call))
+        spent += method.charged[model.name].dollars(call.prompt_tokens or 0, call.completion_tokens or 0)
     return spent

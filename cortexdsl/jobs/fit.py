@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from cortexdsl import __version__
-from cortexdsl.core import Debate, Method, ProbeCall, Turn
+from cortexdsl.core import Debate, Method, Turn
 from cortexdsl.engine.methods import debating_agents
 from cortexdsl.engine.opening import opening_answers, opening_values
+from cortexdsl.engine.spending import tokens_of
 from cortexdsl.errors import InputError
 from cortexdsl.expressions.fitted import with_columns
 from cortexdsl.jobs.arguments import add_shared, add_spec, check_digest, plan_of_job
@@ -70,7 +71,7 @@ def fit_function(plan: Plan, name: str) -> Fit:
     levels = _levels(name, table)
     scale = SCALES[learned.predicts]
     turns = [turn for record in records for turn in record.debate.all_turns]
-    calls: list[Turn | ProbeCall] = [*turns, *(call for turn in turns for call in turn.asides)]
+    calls = [call for turn in turns for call in turn.calls]
     made = Fit(
         name=name,
         predicts=learned.predicts,
@@ -86,7 +87,7 @@ def fit_function(plan: Plan, name: str) -> Fit:
         p=validation.p,
         is_noise=validation.is_noise,
         calls=len(calls),
-        tokens=sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls),
+        tokens=tokens_of(calls),
         questions=tuple(question.id for question in learned.task.questions),
         questions_digest=learned.task.questions_digest,
         digest=learned.digest,
