@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +12,17 @@ from cortexdsl.plan.persistence.run_record import read_run
 
 @dataclass(frozen=True, slots=True)
 class RoundProgress:
-    """The round whose requests were written last: `number` of at most `rounds`."""
+    """The round whose requests were written last: `number` of at most `rounds`, and what working engines say."""
 
     number: int
     rounds: int
     requests: int
     replies: int
+    engines: tuple[str, ...] = ()
+
+
+_LONGEST = 120
+_END = 4096  # bytes of the end of a log
 
 
 class RoundFiles:
@@ -40,13 +46,23 @@ class RoundFiles:
         record = read_run(self._layout)
         outputs = [path.split("/") for path in record.outputs] if record else []
         rounds = max((int(parts[1]) for parts in outputs if parts[0] == "rounds"), default=int(folder.name))
-        return RoundProgress(
-            int(folder.name), rounds, sum(map(self._lines, requests)), sum(map(self._replies, requests))
-        )
+        counts = sum(map(self._lines, requests)), sum(map(self._replies, requests))
+        return RoundProgress(int(folder.name), rounds, *counts, tuple(filter(None, map(self._says, sorted(requests)))))
+
+    def _says(self, requests: Path) -> str:
+        """Return the last line that the engine at work on a file has printed; empty if there is none."""
+        number, part = requests.parent.name, requests.name.removesuffix(".requests.jsonl")
+        log = Path(self._layout.root, "logs", "rounds", f"{number}-{part}.engine.log")
+        if _replies_to(requests).exists() or not log.exists() or log.stat().st_mtime_ns < requests.stat().st_mtime_ns:
+            return ""
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _END))
+            lines = re.split(r"[\r\n]+", file.read().decode("utf-8", "replace").strip())
+        return f"{part}: {lines[-1][:_LONGEST]}" if lines[-1] else ""
 
     def _replies(self, requests: Path) -> int:
         """Count what has a reply; while an engine works, in what it has written so far."""
-        replies = requests.with_name(requests.name.replace(".requests.", ".replies."))
+        replies = _replies_to(requests)
         parts = [requests.with_name(f".{replies.name}.{part}") for part in ("kept", "new")]
         return self._lines(replies) if replies.exists() else sum(map(self._lines, parts))
 
@@ -63,3 +79,7 @@ class RoundFiles:
                     offset, count = offset + len(line), count + (b'"response":null' not in line)
         self._read[path] = offset, count
         return count
+
+
+def _replies_to(requests: Path) -> Path:
+    return requests.with_name(requests.name.replace(".requests.", ".replies."))

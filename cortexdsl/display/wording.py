@@ -81,11 +81,11 @@ def paused_line(shown: RunProgress) -> str:
 
 
 def round_lines(now: RoundProgress | None) -> list[str]:
-    """Return a line for the round of files; none without one."""
+    """Return a line for the round of files, and one for each engine that says something; none without a round."""
     if now is None:
         return []
     answered = f"{now.replies:,} of {counted(now.requests, 'request')} answered"
-    return [f"round {now.number} of at most {now.rounds}: {answered}"]
+    return [f"round {now.number} of at most {now.rounds}: {answered}", *now.engines]
 
 
 def with_earlier(shown: RunProgress) -> str:

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from cortexdsl.worker.client import DECLINED, edition, receive, send
-from cortexdsl.worker.job_server import has_environment
 from cortexdsl.worker.process import collect_garbage_rarely, end_with_parent
 
 FILES = 3  # input, output, errors
@@ -31,19 +30,12 @@ ENDED_WITHIN = 3.0  # seconds that jobs have to close their logs at the end of t
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A verb to run: its arguments, folder, environment, and the files of its input, output and errors.
-
-    Attributes
-    ----------
-    is_at_home : bool
-        Whether folder and environment are the worker's own, so that the specs that it has compiled are the job's.
-    """
+    """A verb to run: its arguments, folder, environment, and the files of its input, output and errors."""
 
     arguments: Sequence[str]
     folder: str
     environment: Mapping[str, str]
     files: Sequence[int]
-    is_at_home: bool
 
 
 class ForkServer:
@@ -117,24 +109,24 @@ class ForkServer:
             connection.close()
             return None
         (client_edition, folder, length, *texts), files = message
+        arguments, environment = texts[: int(length)], dict(each.partition("=")[::2] for each in texts[int(length) :])
+        is_at_home = folder == self._home and has_environment(environment)
         if client_edition != edition() or len(files) != FILES:
             _answer(connection, DECLINED)
-        elif self._job_server is not None and only_waits(texts[: int(length)]):
+        elif self._job_server is not None and is_at_home and only_waits(arguments):
             try:
-                send(self._job_server, [folder, length, *texts], [connection.fileno(), files[2]])
+                send(self._job_server, arguments, [connection.fileno(), files[2]])
                 connection.close()
             except OSError:  # the job server has ended
                 self._job_server = None
                 _answer(connection, DECLINED)
         else:
-            arguments, environment = texts[: int(length)], dict(each.split("=", 1) for each in texts[int(length) :])
-            is_at_home = folder == self._home and has_environment(environment)
             if is_at_home and self._prepare is not None:
                 self._prepare(arguments)
             fork = os.fork()
             if not fork:
                 connection.detach()
-                return self._forked(JobRequest(arguments, folder, environment, files, is_at_home))
+                return self._forked(JobRequest(arguments, folder, environment, files))
             with suppress(OSError):
                 os.setpgid(fork, fork)
             self._clients[fork] = connection
@@ -230,6 +222,17 @@ def end_fork(status: int) -> NoReturn:
         with suppress(OSError, ValueError):  # a full disk, or a reader that has ended
             stream.flush()
     os._exit(status)
+
+
+OF_ONE_JOB = {"_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "LINES", "COLUMNS"}
+OF_PROGRAMS = ("BASH_FUNC_", "CORTEXDSL_", "SNAKEMAKE_")
+"""Variables that a shell and Snakemake set for each job, and that no call to a model depends on."""
+
+
+def has_environment(environment: Mapping[str, str]) -> bool:
+    """Return whether this process has each variable of a job's environment that a call to a model may depend on."""
+    own = {name for name in environment if name.startswith(OF_PROGRAMS) or name.endswith("_THREADS")} | OF_ONE_JOB
+    return all(os.environ.get(name) == value for name, value in environment.items() if name not in own)
 
 
 def only_waits(arguments: Sequence[str]) -> bool:

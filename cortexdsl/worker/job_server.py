@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,9 +18,6 @@ from dataclasses import dataclass
 from cortexdsl.worker.client import DECLINED, receive, send
 
 Attend = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
-OF_ONE_JOB = {"_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "LINES", "COLUMNS"}
-OF_PROGRAMS = ("BASH_FUNC_", "CORTEXDSL_", "SNAKEMAKE_")
-"""Variables that a shell and Snakemake set for each job, and that no call to a model depends on."""
 
 
 class DeclinedError(Exception):
@@ -63,12 +60,11 @@ async def serve_jobs(channel: socket.socket, attend: Attend) -> None:
     Parameters
     ----------
     channel : socket
-        Messages of (folder, number of arguments, arguments, environment) with the files (connection, errors).
+        Messages of the arguments of a job, with the files (connection, errors).
     attend : callable
         Runs a job: from its arguments to its exit status and its message.
     """
     loop, ended, jobs = asyncio.get_running_loop(), asyncio.Event(), set[asyncio.Task[None]]()
-    home = os.getcwd()  # noqa: PTH109 (as clients send it)
 
     def arrived() -> None:
         message = receive(channel)
@@ -76,11 +72,8 @@ async def serve_jobs(channel: socket.socket, attend: Attend) -> None:
             loop.remove_reader(channel)
             ended.set()
             return
-        (folder, length, *texts), (connection, errors) = message
-        arguments, environment = texts[: int(length)], texts[int(length) :]
-        named = (each.partition("=")[::2] for each in environment)
-        is_at_home = folder == home and has_environment(dict(named))
-        job = loop.create_task(_attend(socket.socket(fileno=connection), errors, arguments, attend, is_at_home))
+        arguments, (connection, errors) = message
+        job = loop.create_task(_attend(socket.socket(fileno=connection), errors, arguments, attend))
         jobs.add(job)
         job.add_done_callback(jobs.discard)
 
@@ -91,30 +84,18 @@ async def serve_jobs(channel: socket.socket, attend: Attend) -> None:
     await asyncio.gather(*jobs, return_exceptions=True)
 
 
-def has_environment(environment: Mapping[str, str]) -> bool:
-    """Return whether this process has each variable of a job's environment that a call to a model may depend on.
-
-    It may have more: imported libraries set some.
-    """
-    own = {name for name in environment if name.startswith(OF_PROGRAMS) or name.endswith("_THREADS")} | OF_ONE_JOB
-    return all(os.environ.get(name) == value for name, value in environment.items() if name not in own)
-
-
-async def _attend(
-    connection: socket.socket, errors: int, arguments: Sequence[str], attend: Attend, is_at_home: bool
-) -> None:
+async def _attend(connection: socket.socket, errors: int, arguments: Sequence[str], attend: Attend) -> None:
     loop, me, error_file = asyncio.get_running_loop(), asyncio.current_task(), _ErrorFile(errors)
     assert me is not None
     _ERRORS.set(error_file)  # for this task and those that it starts
     try:
         answer = DECLINED
-        if is_at_home:
-            loop.add_reader(connection, me.cancel)  # readable means ended: a client sends nothing more
-            with suppress(DeclinedError):
-                status, text = await attend(arguments)
-                if text:
-                    os.write(errors, f"{text}\n".encode(errors="backslashreplace"))
-                answer = str(status)
+        loop.add_reader(connection, me.cancel)  # readable means ended: a client sends nothing more
+        with suppress(DeclinedError):
+            status, text = await attend(arguments)
+            if text:
+                os.write(errors, f"{text}\n".encode(errors="backslashreplace"))
+            answer = str(status)
         loop.remove_reader(connection)
         send(connection, [answer])
     except OSError:

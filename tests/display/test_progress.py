@@ -236,7 +236,12 @@ def test_the_round_of_files_that_was_written_last_is_shown_with_what_its_engine_
     first = watched.look(is_last=True)
     assert round_lines(first.round) == ["round 1 of at most 7: 2 of 8 requests answered"]
     new.write_text(replies * 2, encoding="utf-8")
-    assert plain_values(watched.look(is_last=True))["round"] == {"number": 1, "rounds": 7, "requests": 8, "replies": 3}
+    log = Path(layout.root, "logs", "rounds", "1-tiny-2.engine.log")
+    log.parent.mkdir(parents=True)
+    log.write_text("batch_1: 4 requests are sent\nbatch_1: in_progress, 1 of 4 are done\r50 %\n", encoding="utf-8")
+    assert plain_values(watched.look(is_last=True))["round"] == {
+        "number": 1, "rounds": 7, "requests": 8, "replies": 3, "engines": ("tiny-2: 50 %",),
+    }  # fmt: skip
     console = Console(file=StringIO(), width=200)
     Display([watched], console).step("1 of 2 steps done")
     assert "  round 1 of at most 7: 3 of 8 requests answered\n" in console.file.getvalue()  # type: ignore[attr-defined]

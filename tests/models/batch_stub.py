@@ -229,7 +229,8 @@ class BatchStub:
             return 200, {
                 "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"],
                 "content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "stop_sequence": None,
-                "usage": {"input_tokens": 50, "output_tokens": 10},
+                "usage": {"input_tokens": 50, "output_tokens": 10, "cache_read_input_tokens": 0,
+                          "cache_creation_input_tokens": 0},
             }  # fmt: skip
         return 200, {
             "id": "x", "object": "chat.completion", "created": 1, "model": body["model"],

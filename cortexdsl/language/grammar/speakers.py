@@ -186,7 +186,8 @@ class ModelText(StrictEntry):
             for parameter in SOLVER_PARAMETERS:
                 if getattr(self, parameter) is not None:
                     raise invalid(f"{parameter} is a parameter of {BUILTIN} alone", "remove it")
-        if name.startswith("direct/anthropic/") and self.max_tokens is None:
+        prefixes = ("direct/anthropic/",) if model.engine is None else ("direct/anthropic/", "anthropic/")
+        if name.startswith(prefixes) and self.max_tokens is None:
             raise invalid("the Messages API of Anthropic has no default for max_tokens", "write max_tokens: 2000")
         if model.engine is not None:
             _check_engine(model, self.model_fields_set)

@@ -13,20 +13,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from cortexdsl.errors import InputError
 from cortexdsl.files import append, open_to_write, sync
-from cortexdsl.models.batches.http import BatchHttp
-from cortexdsl.models.batches.protocols import (
-    BatchProtocol,
-    BatchStatus,
-    belongs_to,
-    custom_id_of,
-    name_of,
-    protocol_of,
-)
-from cortexdsl.models.batches.wording import BatchRequest, Body, RequestWording
+from cortexdsl.models.batches.protocols import BatchProtocol, BatchStatus, belongs_to, custom_id_of, name_of
 from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, AppendLog, parse, whole_lines
 from cortexdsl.models.call_log.records import CHARACTERS_PER_TOKEN
 from cortexdsl.models.endpoints.credentials import Secrets
@@ -38,6 +29,7 @@ from cortexdsl.models.transports.failures import Failure
 from cortexdsl.typed_json import json_at, parse_json
 
 T = TypeVar("T")
+Body: TypeAlias = Mapping[str, Any]
 SUFFIX = ".batch"
 """What the log of a file of replies adds to its name."""
 PATIENCE = 3_600.0
@@ -78,14 +70,13 @@ class BatchAsker:
 
     Parameters
     ----------
-    wording : RequestWording
+    protocol : BatchProtocol
     replies : Path
         The file of replies. Requests that it answers already are not asked.
     secrets : Secrets
         Taken out of what is written.
     tokens : int or None
         The most tokens of prompts in a batch, estimated.
-    http : BatchHttp or None
     runtime : Runtime or None
     say : callable
         Gets a line about each change of a batch.
@@ -98,22 +89,19 @@ class BatchAsker:
 
     def __init__(
         self,
-        wording: RequestWording,
+        protocol: BatchProtocol,
         replies: Path,
         secrets: Secrets,
         *,
         tokens: int | None = None,
-        http: BatchHttp | None = None,
         runtime: Runtime | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
-        self._wording, self._replies, self._secrets, self._tokens = wording, replies, secrets, tokens
-        self._http, self._runtime, self._say = http or BatchHttp(), runtime or Runtime(), say
+        self._protocol, self._replies, self._secrets, self._tokens = protocol, replies, secrets, tokens
+        self._runtime, self._say = runtime or Runtime(), say
         self._path = replies.with_name(replies.name + SUFFIX)
         self._log = AppendLog(self._path)
-        self._protocol: BatchProtocol
-        self._bodies: Mapping[str, Body] = {}
-        self._worded: dict[str, BatchRequest] = {}
+        self._open: dict[str, Body] = {}  # the requests that have no reply, by custom id
         self._is_cancelled = False
 
     async def answer(self, requests: Path) -> None:
@@ -126,17 +114,12 @@ class BatchAsker:
         InputError
             The file is not in OpenAI's batch format.
         """
-        self._bodies = read_requests(requests)
-        answered = read_replies(self._replies, self._bodies)
-        for name, body in self._bodies.items():
-            if name not in answered:
-                await self._word(name, body)
-        sent = self._sent()
-        if self._worded:
-            self._protocol = protocol_of(next(iter(self._worded.values())), self._http)
-            if sent is not None:
-                await self._take_up(sent)
-        while self._worded and not self._is_cancelled:
+        bodies = read_requests(requests)
+        answered = read_replies(self._replies, bodies)
+        self._open = {name: body for name, body in bodies.items() if name not in answered}
+        if self._open and (sent := self._sent()) is not None:
+            await self._take_up(sent)
+        while self._open and not self._is_cancelled:
             await self._ask(self._next_part())
         self._path.unlink()
         if self._is_cancelled:  # perhaps to stop what it costs: nothing is sent before the next command
@@ -144,24 +127,16 @@ class BatchAsker:
 
     async def close(self) -> None:
         """Close connections and log. A batch that is not over stays at the provider."""
-        await self._http.close()
+        await self._protocol.close()
         self._log.close()
-
-    async def _word(self, name: str, body: Body) -> None:
-        try:
-            self._worded[name] = await self._wording.request(body)
-        except Failure as failure:
-            if failure.kind is not FailureKind.BAD_REQUEST:
-                raise
-            self._write([(name, _error(400, "invalid_request_error", failure.what))])
 
     def _next_part(self) -> list[str]:
         """Return the names of the requests that the next batch takes."""
         names: list[str] = []
         size = tokens = 0
-        for name, request in self._worded.items():
-            line = len(self._protocol.line(custom_id_of(name, "0" * 16), request)) + 1
-            prompt = len(str(request.body.get("messages"))) // CHARACTERS_PER_TOKEN
+        for name, body in self._open.items():
+            line = len(self._protocol.line(custom_id_of(name, "0" * 16), body)) + 1
+            prompt = len(str(body["messages"])) // CHARACTERS_PER_TOKEN
             size, tokens = size + line, tokens + prompt
             is_full = len(names) >= self._protocol.most_requests or size > self._protocol.most_bytes
             if names and (is_full or (self._tokens is not None and tokens > self._tokens)):
@@ -202,7 +177,7 @@ class BatchAsker:
         protocol, retries, is_unsure = self._protocol, self._retries(), False
         sent = SentBatch(token_hex(8), len(names), self._runtime.now())
         self._note(sent)
-        lines = [protocol.line(custom_id_of(name, sent.mark), self._worded[name]) for name in names]
+        lines = [protocol.line(custom_id_of(name, sent.mark), self._open[name]) for name in names]
         while True:
             try:
                 if protocol.has_files and sent.file is None:
@@ -305,25 +280,22 @@ class BatchAsker:
             return status.refusal
         lines: list[tuple[str, BatchResponse]] = []
         for name, outcome in outcomes.items():
-            if name in self._worded:
-                read = await self._read(name, outcome)
-                lines += [(name, read)] if read is not None else []
+            if name in self._open and (read := self._read(outcome)) is not None:
+                lines.append((name, read))
         self._write(lines)
         for name in {*outcomes, *names}:
-            self._worded.pop(name, None)
+            self._open.pop(name, None)
         self._note(None)
         return None
 
-    async def _read(self, name: str, outcome: Outcome) -> BatchResponse | None:
+    def _read(self, outcome: Outcome) -> BatchResponse | None:
         """Return what is written of an outcome; None for nothing, so that the request counts as not answered."""
-        try:
-            if isinstance(outcome, BatchResponse):
-                return await self._wording.completion(self._bodies[name], outcome)
-        except Failure as failure:
-            outcome = failure
+        if isinstance(outcome, BatchResponse):
+            return outcome
         self._is_cancelled |= outcome.is_certain and outcome.kind is FailureKind.TRANSIENT
         is_passing = outcome.kind is FailureKind.TRANSIENT and not outcome.is_certain
-        return _error(500, "server_error", outcome.what) if is_passing else None
+        error = {"error": {"type": "server_error", "message": outcome.what}}
+        return BatchResponse(500, compact(error)) if is_passing else None
 
     async def _results(self, sent: SentBatch, status: BatchStatus) -> dict[str, Outcome]:
         outcomes: dict[str, Outcome] = {}
@@ -388,7 +360,3 @@ def read_requests(path: Path) -> dict[str, Body]:
                 )
             bodies[name] = body
     return bodies
-
-
-def _error(status: int, kind: str, message: str) -> BatchResponse:
-    return BatchResponse(status, compact({"error": {"type": kind, "message": message}}))

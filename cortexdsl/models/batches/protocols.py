@@ -1,7 +1,7 @@
 """The batch protocols of OpenAI (`/files` and `/batches`, which others speak too) and Anthropic (`/messages/batches`).
 
-A batch has results for single requests: each becomes the response that the ordinary way would have received, or a
-failure. Limits and states are those of the providers' references:
+A batch has results for single requests: each becomes a chat completion, the response with an error, or a failure.
+Limits and states are those of the providers' references:
 https://platform.openai.com/docs/api-reference/batch and https://docs.anthropic.com/en/api/creating-message-batches.
 """
 
@@ -15,11 +15,12 @@ from datetime import datetime
 from typing import Any
 
 from cortexdsl.models.batches.http import LONGEST_LINE, BatchHttp
-from cortexdsl.models.batches.wording import BatchRequest
 from cortexdsl.models.rounds.lines import BatchResponse, Outcome, compact, custom_id_in, request_line
+from cortexdsl.models.transports.anthropic_messages import completion_of, message_body, message_headers, message_url
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import TOO_LARGE, Failure, from_status
 from cortexdsl.models.transports.interface import MOST_TOKENS
+from cortexdsl.models.transports.request_parts import MOST, MOST_RENAMED
 from cortexdsl.typed_json import json_at, parse_json
 
 MARK = "cortexdsl"
@@ -56,8 +57,18 @@ class BatchStatus:
 class BatchProtocol(ABC):
     """Speaks with the batches of one address. Each method tries once and raises Failure.
 
+    Parameters
+    ----------
+    http : BatchHttp
+    address : str or None
+        As `api_base`; None for the provider's own.
+    headers : mapping
+        With the key.
+
     Attributes
     ----------
+    own_address : str
+        Of the provider.
     most_requests, most_bytes : int
         Of one batch.
     has_files : bool
@@ -65,6 +76,7 @@ class BatchProtocol(ABC):
         with the batch.
     """
 
+    own_address: str
     most_requests: int
     most_bytes: int
     has_files = False
@@ -72,13 +84,18 @@ class BatchProtocol(ABC):
     after: str
     """The parameter that asks for the next page of the list of batches."""
 
-    def __init__(self, root: str, headers: Mapping[str, str], http: BatchHttp) -> None:
-        self._root, self._headers, self._http = root, headers, http
-        self._batches = root + self.path
+    def __init__(self, http: BatchHttp, address: str | None, headers: Mapping[str, str]) -> None:
+        self._http, self._headers, self._is_own = http, headers, address is None
+        self._root = (address or self.own_address).rstrip("/")
+        self._batches = self._root + self.path
 
     @abstractmethod
-    def line(self, custom_id: str, request: BatchRequest) -> bytes:
-        """Return a request as a part of a batch."""
+    def line(self, custom_id: str, body: Mapping[str, Any]) -> bytes:
+        """Return a request of the OpenAI protocol as a part of a batch."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
 
     async def upload(self, mark: str, lines: Sequence[bytes]) -> str:
         """Upload requests and return the id of the file."""
@@ -130,33 +147,20 @@ class BatchProtocol(ABC):
     def _read(result: Mapping[str, Any]) -> Outcome: ...
 
 
-def protocol_of(request: BatchRequest, http: BatchHttp) -> BatchProtocol:
-    """Return the protocol for the batches of an address, from a request to a model there.
-
-    Raises
-    ------
-    Failure
-        Bad request if there is none.
-    """
-    protocols: dict[str, type[BatchProtocol]] = {"/chat/completions": OpenAIBatches, "/messages": AnthropicBatches}
-    for suffix, protocol in protocols.items():
-        if request.url.endswith(suffix):
-            return protocol(request.url.removesuffix(suffix), request.headers, http)
-    raise Failure(FailureKind.BAD_REQUEST, f"there are no batches for requests to {request.url}")
-
-
 class OpenAIBatches(BatchProtocol):
     """Batches of `/chat/completions` by an uploaded file; their metadata has the mark."""
 
+    own_address = "https://api.openai.com/v1"
     most_requests = 50_000
     most_bytes = 200 * 10**6
     has_files = True
     path = "/batches"
     after = "after"
 
-    def line(self, custom_id: str, request: BatchRequest) -> bytes:
-        """Return a line of the file."""
-        return request_line(custom_id, request.body)
+    def line(self, custom_id: str, body: Mapping[str, Any]) -> bytes:
+        """Return a line of the file; OpenAI's newer models refuse `max_tokens`, and all know its newer name."""
+        names = {MOST: MOST_RENAMED} if self._is_own else {}
+        return request_line(custom_id, {names.get(name, name): value for name, value in body.items()})
 
     async def upload(self, mark: str, lines: Sequence[bytes]) -> str:
         """Upload the file and return its id."""
@@ -201,15 +205,22 @@ class OpenAIBatches(BatchProtocol):
 class AnthropicBatches(BatchProtocol):
     """Message batches: requests go with the batch, which has no metadata; the mark is part of the custom ids."""
 
+    own_address = "https://api.anthropic.com"
     most_requests = 100_000
     most_bytes = 256 * 10**6
     path = "/messages/batches"
     after = "after_id"
 
-    def line(self, custom_id: str, request: BatchRequest) -> bytes:
+    def __init__(self, http: BatchHttp, address: str | None, headers: Mapping[str, str]) -> None:
+        root = message_url(address or self.own_address).removesuffix("/messages")
+        super().__init__(http, root, {**message_headers(None), **headers})
+
+    def line(self, custom_id: str, body: Mapping[str, Any]) -> bytes:
         """Return a request of the batch; a batch takes no `stream`."""
-        params = {name: value for name, value in request.body.items() if name != "stream"}
-        return compact({"custom_id": custom_id, "params": params})
+        params = {name: value for name, value in message_body(body).items() if name != "stream"}
+        return compact(
+            {"custom_id": custom_id, "params": {**params, "model": body["model"].removeprefix("anthropic/")}}
+        )
 
     async def create(self, mark: str, lines: Sequence[bytes], file: str | None) -> str:
         """Make the batch and return its id."""
@@ -230,7 +241,7 @@ class AnthropicBatches(BatchProtocol):
     def _read(result: Mapping[str, Any]) -> Outcome:
         kind, error = str(json_at(result, "result", "type")), json_at(result, "result", "error")
         if kind == "succeeded":
-            return BatchResponse(200, compact(json_at(result, "result", "message")))
+            return BatchResponse(200, compact(completion_of(compact(json_at(result, "result", "message")))))
         if kind == "errored":
             error = json_at(error, "error") or error or {}
             status = _STATUSES.get(str(json_at(error, "type")), 500)
@@ -261,7 +272,14 @@ def _outcome(line: bytes, read: Any) -> tuple[str, Outcome] | None:
     result = parse_json(line.decode("utf-8", "replace"))
     if not isinstance(result, dict) or not isinstance(result.get("custom_id"), str):
         return None if name is None else (name, Failure(FailureKind.MALFORMED, "the result in the batch is torn"))
-    return result["custom_id"], read(result)
+    try:
+        return result["custom_id"], read(result)
+    except Failure as failure:
+        return result["custom_id"], failure
+
+
+PROTOCOLS: Mapping[str, type[BatchProtocol]] = {"openai": OpenAIBatches, "anthropic": AnthropicBatches}
+"""The protocols by their providers."""
 
 
 def _without_response(word: str, message: str) -> Failure:

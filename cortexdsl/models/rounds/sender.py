@@ -16,13 +16,12 @@ from cortexdsl.models.rounds.lines import BatchResponse, request_line
 from cortexdsl.models.rounds.replies import ReplyFiles
 from cortexdsl.models.rounds.requests import RequestSpool
 from cortexdsl.models.sender import check_reply, cost_of_failure, lost_usage
+from cortexdsl.models.transports.anthropic_messages import speaks_messages
 from cortexdsl.models.transports.completions import read_completion
 from cortexdsl.models.transports.direct import body_of
 from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import Raw
-from cortexdsl.models.transports.litellm import takes_seed
 from cortexdsl.models.transports.prices import estimated_dollars
-from cortexdsl.models.transports.registry import transport_type
 from cortexdsl.models.transports.request_parts import SEED, refused_parameters, sent_parameters
 from cortexdsl.models.transports.responses import refuse_error
 
@@ -103,8 +102,9 @@ def _as_sent(call: Call, budget: Budget) -> Call:
     """Return a call without what its model is known to refuse, such as a seed that its provider does not take."""
     sent = budget.refusals.applied(call, None)
     model = sent.model
-    has_seed = not model.is_billed or transport_type("direct/").serves(model.model) or takes_seed(model.model)
-    return sent if has_seed else replace(sent, model=replace(model, refused=(*{*model.refused, SEED},)))
+    if not (model.is_billed and speaks_messages(model)):
+        return sent
+    return replace(sent, model=replace(model, refused=(*{*model.refused, SEED},)))
 
 
 def _read(call: Call, response: BatchResponse) -> Raw:

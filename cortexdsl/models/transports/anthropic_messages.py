@@ -35,9 +35,16 @@ _NOT_TAKEN = dict.fromkeys(
 }  # fmt: skip
 
 
+def speaks_messages(model: Model) -> bool:
+    """Say whether calls to a model are worded here: to its server, or to Anthropic's batches."""
+    return model.model.startswith(PREFIX) or (
+        model.is_billed and model.model.startswith(PREFIX.removeprefix("direct/"))
+    )
+
+
 def refused_options(model: Model) -> dict[str, str]:
     """Return the options of a model entry that the Messages API does not take, each with the reason."""
-    if not model.model.startswith(PREFIX):
+    if not speaks_messages(model):
         return {}
     refused = {name: reason for name, reason in _NOT_TAKEN.items() if name in model.options}
     if isinstance(heat := model.options.get("temperature"), int | float) and heat > 1:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import ssl
-from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -19,8 +18,6 @@ from cortexdsl.models.transports.responses import read_body
 
 BODIES: ContextVar[list[bytes]] = ContextVar("BODIES")
 """The bodies without an error that came within the attempt under way."""
-EXCHANGE: ContextVar[Callable[[httpx.Request], Awaitable[httpx.Response]] | None] = ContextVar("EXCHANGE", default=None)
-"""Takes the place of the network within a call, if set."""
 _OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 """Headers that say how a body came, and no longer hold once it is read."""
 _CLIENTS = "async_httpx_client"
@@ -43,8 +40,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and return the response with its whole body."""
         request.headers["Accept-Encoding"] = "identity"
-        exchange = EXCHANGE.get() or self._network.handle_async_request
-        response = await exchange(request)
+        response = await self._network.handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         try:
             body = await read_body(response.status_code, response.headers, response.stream.__aiter__())

@@ -14,8 +14,8 @@ import os
 import re
 import time
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from typing import Any, TypeVar
@@ -54,20 +54,11 @@ class LitellmTransport:
 
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         """Send a call once."""
-        parameters = _taken_parameters(call)
+        parameters = sent_parameters(call)
+        if not takes_seed(call.model.model):
+            parameters.pop(SEED, None)
         with refused_parameters(call, parameters):
             return await self._post(call, api_base, api_key, parameters)
-
-    async def completion(self, call: Call, api_base: str | None, api_key: str | None) -> Mapping[str, Any]:
-        """Send a call once, and return the chat completion that litellm makes of a reply in another protocol.
-
-        Raises
-        ------
-        Failure
-        """
-        bodies: list[bytes] = []
-        answer = await self._answer(call, api_base, api_key, _taken_parameters(call), bodies)
-        return _document(answer, bodies) or {}
 
     async def _post(self, call: Call, api_base: str | None, api_key: str | None, parameters: Mapping[str, Any]) -> Raw:
         seed_refused = SEED not in parameters
@@ -281,13 +272,6 @@ async def embed(
     return vectors, getattr(getattr(answer, "usage", None), "prompt_tokens", None)
 
 
-def _taken_parameters(call: Call) -> dict[str, Any]:
-    parameters = sent_parameters(call)
-    if not takes_seed(call.model.model):
-        parameters.pop(SEED, None)
-    return parameters
-
-
 @functools.lru_cache(maxsize=256)
 def takes_seed(model: str) -> bool:
     """Say whether litellm hands a seed on to the provider of a model."""
@@ -316,11 +300,6 @@ def load() -> Any:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     _bounded().give_client(litellm)
     return litellm
-
-
-def through(exchange: Callable[[Any], Awaitable[Any]]) -> AbstractContextManager[None]:
-    """Have litellm's requests within a context go to a function, from request to response, and not to the network."""
-    return _within(_bounded().EXCHANGE, exchange)
 
 
 def _bounded() -> Any:

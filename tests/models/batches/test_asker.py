@@ -18,15 +18,15 @@ from cortexdsl.core import Call, Model
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.models.batches.asker import BatchAsker
 from cortexdsl.models.batches.http import BatchHttp
-from cortexdsl.models.batches.protocols import OpenAIBatches
-from cortexdsl.models.batches.wording import AsWritten, ByLitellm, RequestWording
+from cortexdsl.models.batches.protocols import PROTOCOLS, AnthropicBatches, BatchProtocol, OpenAIBatches
 from cortexdsl.models.endpoints.credentials import Secrets
-from cortexdsl.models.rounds.lines import BatchResponse, request_line
+from cortexdsl.models.rounds.lines import BatchResponse, compact, request_line
 from cortexdsl.models.rounds.replies import read_replies, reply_in
+from cortexdsl.models.transports.bounded_client import give_client
 from cortexdsl.models.transports.completions import read_completion
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw
-from cortexdsl.models.transports.litellm import LitellmTransport, through
+from cortexdsl.models.transports.litellm import LitellmTransport, load
 from tests.models.batch_stub import BatchStub
 from tests.models.batches.kit import KEYS, START, VirtualTime
 
@@ -65,8 +65,8 @@ def write(folder: Path, provider: str, words: Sequence[str] = WORDS) -> Path:
     return path
 
 
-def wording_of(provider: str) -> RequestWording:
-    return AsWritten("http://stub/v1", "sk-of-tests") if provider == "openai" else ByLitellm(provider)
+def protocol_of(provider: str, stub: BatchStub) -> BatchProtocol:
+    return PROTOCOLS[provider](BatchHttp(stub.transport), None, {})
 
 
 class Scene:
@@ -86,9 +86,8 @@ class Scene:
         self.time.run(self.asked(**more))
 
     async def asked(self, **more: Any) -> None:
-        http = BatchHttp(self.stub.transport)
         asker = BatchAsker(
-            wording_of(self.provider), self.replies, Secrets(KEYS), http=http, runtime=self.time.runtime(),
+            protocol_of(self.provider, self.stub), self.replies, Secrets(KEYS), runtime=self.time.runtime(),
             say=self.said.append, **more,
         )  # fmt: skip
         try:
@@ -135,26 +134,41 @@ def test_reasoning_and_tokens_of_the_cache_are_those_of_single_calls() -> None:
     }  # fmt: skip
     body = {"messages": [{"role": "user", "content": "2 + 2?"}], "model": "anthropic/claude-sonnet-4-5",
             "max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 1024}}  # fmt: skip
-    response = BatchResponse(200, json.dumps(message).encode())
-    read = asyncio.run(ByLitellm("anthropic").completion(body, response))
+    read = AnthropicBatches._read({"custom_id": "a", "result": {"type": "succeeded", "message": message}})
+    assert isinstance(read, BatchResponse)
     reply = read_completion(read.body, seed_refused=True)
-    assert reply == asyncio.run(alone("anthropic", body, response))
+    assert reply == asyncio.run(alone("anthropic", body, BatchResponse(200, compact(message))))
     assert (reply.text, reply.reasoning, reply.usage.cached_tokens) == ("Four", "Hm.", 40)
 
 
-async def alone(provider: str, body: dict[str, Any], said: BatchResponse | None = None) -> Raw:
-    """Return the reply to a single call, by litellm."""
+def test_a_request_to_anthropic_says_what_that_of_a_single_call_says() -> None:
+    """A persona, a stop sequence and thinking, as litellm translates them."""
+    body = {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2 + 2?"}],
+            "model": "anthropic/claude-sonnet-4-5", "max_tokens": 2000, "temperature": 1, "stop": ["END"],
+            "thinking": {"type": "enabled", "budget_tokens": 1024}}  # fmt: skip
+    sent: list[Any] = []
+    with pytest.raises(Failure):
+        asyncio.run(alone("anthropic", body, BatchResponse(500, b"{}"), sent))
+    line = json.loads(protocol_of("anthropic", BatchStub()).line("a", body))
+    assert line["params"] == sent[0]
+
+
+async def alone(
+    provider: str, body: dict[str, Any], said: BatchResponse | None = None, sent: list[Any] | None = None
+) -> Raw:
+    """Return the reply to a single call, by litellm; `sent` gets its request."""
     options = {name: value for name, value in body.items() if name not in ("messages", "model", "seed")}
     refused = () if provider == "openai" else ("seed",)
     name = str(body["model"]).removeprefix(f"{provider}/")
     model = Model("m", f"{provider}/{name}", options=options, refused=refused)
 
-    async def exchange(request: Any) -> httpx.Response:
-        own = httpx.Request("POST", str(request.url), headers=dict(request.headers), content=await request.aread())
-        response = BatchStub().answer(own) if said is None else httpx.Response(said.status, content=said.body)
-        return httpx.Response(response.status_code, content=response.content, request=request)
+    def exchange(request: httpx.Request) -> httpx.Response:
+        if sent is not None:
+            sent.append(json.loads(request.content))
+        return BatchStub().answer(request) if said is None else httpx.Response(said.status, content=said.body)
 
-    with through(exchange):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(give_client(load()), "_network", httpx.MockTransport(exchange))
         return await LitellmTransport().send(Call(model, tuple(body["messages"]), body.get("seed", 0)), None, None)
 
 
