@@ -8,8 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from cortexdsl.claims.cells import cells_of, find_cell
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
@@ -22,7 +20,7 @@ from cortexdsl.files import write_text
 from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.metrics.rows import MetricRow
-from cortexdsl.numbers import THIN, counted
+from cortexdsl.numbers import NOTHING, THIN, counted, difference, interval, p_value
 from cortexdsl.plan.record import PlanRecord
 from cortexdsl.report.csv_rows import rows_of
 from cortexdsl.report.data import ALPHA, ReportData
@@ -38,6 +36,7 @@ from cortexdsl.report.phrasing.comparisons import (
     family_in_words,
     intervals,
 )
+from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.terminal import claim_lines
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families
@@ -46,12 +45,10 @@ from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.tables.rows import ClaimRow, ComparisonRow
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of
 from cortexdsl.stats.verdicts import evaluate_claims
-from cortexdsl.text_layout import wrapped
+from cortexdsl.text_layout import aligned, wrapped
 
-HEADS = {"ci_low": "low", "ci_high": "high", "ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high"}
-OWN, TOGETHER = list(HEADS)[:2], list(HEADS)[2:]
-SEVERAL = "low, high: the interval of one difference; all_low, all_high: of all together. "
-SHOWN = ("dataset", "metric", "cell", "difference", *HEADS, "p", "p_adjusted", "discordant", "test")
+INTERVAL, ALONE, ADJUSTED = "95 % interval", "alone", "adjusted p"
+TOGETHER = "The intervals hold for all differences together. "
 EXAMPLES = 5
 """Questions that a sentence names."""
 
@@ -158,12 +155,16 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     print(*claim_lines(answers), sep="\n", end="\n" * bool(answers))
     print(family_in_words(compared) if compared else f"no comparison with {reference}")
     if compared:
-        print(_comparison_table(comparisons))
-    most = EXAMPLES if args.how or len(cells) == 1 else 0
-    changed = (changes_in_words(cell, reference, ids, named=most) for cell, ids in words.changes.items())
-    kinds = intervals({row.correction for row in compared})
-    how = (*words.tested, f"{kinds} all_low, all_high: that interval. low, high: {ORDINARY}")
-    last = how if args.how else [f"{SEVERAL if len(compared) > 1 else ''}How this was tested: --how."]
+        print(*_difference_lines(compared, has_how=args.how), sep="\n")
+    is_named = args.how or len(cells) == 1
+    changed = (
+        changes_in_words(cell, reference, ids, named=EXAMPLES)
+        for cell, ids in words.changes.items()
+        if is_named or ids.left_out
+    )
+    how = (*words.tested, f"{intervals({row.correction for row in compared})} {ALONE.capitalize()}: {ORDINARY}")
+    has_several = len(compared) > 1 and args.correction != "none"
+    last = how if args.how else [f"{TOGETHER * has_several}How this was tested: --how."]
     for sentence in (*changed, *words.findings, *words.pairing, *words.directions, *last):
         _print_wrapped(sentence)
     return 0
@@ -229,20 +230,36 @@ def _groups(table: ScoreTable, metric: str, cells: Sequence[str], args: argparse
         yield f"Cells that cannot be told apart, the best first (all pairs, Holm's correction): {listed}."
 
 
-def _comparison_table(comparisons: pd.DataFrame) -> str:
-    """Return the table; a dataset, metric or test that all rows share stands in its first line."""
-    numbers = comparisons[list(SHOWN)].copy()
-    # In points, as the sentences of claims have them.
-    in_points = numbers["metric"].map(is_share)
-    measured = ["difference", *HEADS]
-    numbers.loc[in_points, measured] = (100 * numbers.loc[in_points, measured]).round(9) + 0.0
-    numbers.loc[in_points, "metric"] += " (points)"
-    same = [name for name in ("dataset", "metric", "test") if len(set(numbers[name])) == 1]
-    head = "; ".join(f"{name}: {numbers[name].iloc[0]}" for name in same)
-    if numbers[OWN].round(9).equals(numbers[TOGETHER].round(9).set_axis(OWN, axis=1)):
-        same += [*TOGETHER, "p_adjusted"] if numbers["p"].equals(numbers["p_adjusted"]) else TOGETHER
-    shown = numbers.drop(columns=same).rename(columns=HEADS)
-    return f"{head}\n{shown.to_string(index=False, float_format=lambda value: f'{value:.4g}')}".lstrip()
+def _difference_lines(rows: Sequence[ComparisonRow], *, has_how: bool) -> Iterator[str]:
+    """Yield the table; a dataset, metric or test that all rows share stands above it."""
+    texts = [_texts(row, has_how=has_how) for row in rows]
+    same = [name for name in ("dataset", "metric", "test") if len({text.get(name) for text in texts}) == 1]
+    yield "; ".join(f"{name}: {texts[0][name]}" for name in same if name in texts[0])
+    if all(text["p"] == text[ADJUSTED] and text[ALONE] == text[INTERVAL] for text in texts):
+        same += [ADJUSTED, ALONE]
+    elif not has_how:
+        same += ["p", ALONE]
+    shown = [name for name in texts[0] if name not in same]
+    yield from aligned([shown, *([text[name] for name in shown] for text in texts)])
+
+
+def _texts(row: ComparisonRow, *, has_how: bool) -> dict[str, str]:
+    """Return the texts of a comparison by the headings of their columns."""
+    kind = wording(row.metric).kind
+    alone = interval(row.ci_low, row.ci_high, kind, signed=True) or NOTHING
+    together = interval(row.ci_low_simultaneous, row.ci_high_simultaneous, kind, signed=True)
+    return {
+        "cell": row.cell,
+        "dataset": row.dataset,
+        "metric": f"{row.metric} (points)" if kind == "share" else row.metric,
+        "difference": difference(row.difference, kind, unit=False),
+        INTERVAL: together or alone,
+        ALONE: alone,
+        "p": p_value(row.p),
+        ADJUSTED: p_value(row.p_adjusted),
+        "discordant": NOTHING if row.discordant is None else f"{row.discordant:g}",
+        **({"test": row.test} if has_how else {}),
+    }
 
 
 def _print_wrapped(text: str, indent: int = 0) -> None:

@@ -28,13 +28,7 @@ from cortexdsl.report.phrasing.ledger import read_history
 from cortexdsl.report.phrasing.provenance import versions
 from cortexdsl.report.published import published_table
 from cortexdsl.report.tables.budgets import match_table
-from cortexdsl.report.tables.debates import (
-    agent_table,
-    calibration_table,
-    health_table,
-    persuasion_table,
-    round_table,
-)
+from cortexdsl.report.tables.debates import agent_table, health_table, round_table
 from cortexdsl.report.tables.files import save_table
 from cortexdsl.report.tables.fits import fit_table
 from cortexdsl.report.tables.labels import label_table
@@ -44,9 +38,9 @@ from cortexdsl.report.tables.results import (
     metric_tables,
 )
 from cortexdsl.report.tables.spending import run_cost
-from cortexdsl.report.tables.table import Table, link_numbers
+from cortexdsl.report.tables.table import Table
 from cortexdsl.report.tables.tournament import tournament_tables
-from cortexdsl.report.tables.training import LearnedPhase, learning_table, read_phases
+from cortexdsl.report.tables.training import learning_table
 from cortexdsl.report.tables.whatif import whatif_tables
 from cortexdsl.report.unfinished import read_unfinished, stopped_page, stopped_run
 from cortexdsl.symlinks import refuse_symlinks
@@ -90,10 +84,9 @@ def build_report(
     if stopped is not None and not stopped.lacks_only_report:
         return stopped_page(stopped)
     data = read_data(folder)
-    phases = read_phases(folder, data.plan)
     figures = _figures(data, threads) if has_figures else []
     cost = run_cost(folder, data.plan, data.tallies, data.scores)
-    tables = _tables(folder, data, phases)
+    tables = _tables(folder, data)
     for drawing in figures:
         drawing.save(folder / "figures")
     for table in (*tables, *([cost.table] if cost else ())):
@@ -118,20 +111,15 @@ def build_report(
     return target
 
 
-def _tables(folder: Path, data: ReportData, phases: Sequence[LearnedPhase]) -> list[Table]:
-    """Return every table for which there is something to show, its numbers linked to debates."""
+def _tables(folder: Path, data: ReportData) -> list[Table]:
+    """Return every table for which there is something to show."""
     makers = (metric_tables, family_tables, claim_table, round_table, agent_table, health_table)
     some = [table for make in makers for table in make(data)]
     maybe = (
-        published_table(data), persuasion_table(folder, data),
-        calibration_table(folder, data), learning_table(phases), match_table(data),
-        fit_table(data.plan), label_table(folder),
+        published_table(data), learning_table(folder, data.plan), match_table(data), fit_table(data.plan),
+        label_table(folder),
     )  # fmt: skip
-    name, cells = data.experiment, frozenset(data.cells)
-    tables = [link_numbers(table, name, cells) for table in (*some, *maybe) if table is not None]
-    tables += [link_numbers(table, name, cells, only=("whole",)) for table in whatif_tables(folder)]
-    tables += tournament_tables(folder)
-    return tables
+    return [*some, *filter(None, maybe), *whatif_tables(folder), *tournament_tables(folder)]
 
 
 def _figures(data: ReportData, threads: int) -> list[Drawing]:

@@ -13,16 +13,11 @@ from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.phrasing import provenance
 from cortexdsl.report.phrasing.claims import answer, with_shared_notes
-from cortexdsl.report.phrasing.comparisons import (
-    comparison_notes,
-    correction_in_words,
-    families_in_words,
-)
+from cortexdsl.report.phrasing.comparisons import comparison_notes, families_in_words
 from cortexdsl.report.phrasing.failures import health_line, losses_line
 from cortexdsl.report.phrasing.ledger import History
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.budgets import unmatched_line
-from cortexdsl.report.tables.debates import CALIBRATION, PERSUASION
 from cortexdsl.report.tables.fits import FITS
 from cortexdsl.report.tables.spending import RunCost
 from cortexdsl.report.tables.table import Table
@@ -43,8 +38,7 @@ _DATA = {
     "confidence": "reliability",
 }
 _OWN_SECTIONS = (
-    "hypotheses", "rounds", "agents", "health", FITS, LEARNING, PERSUASION, CALIBRATION,
-    EFFECTS, CAUSES, TOURNAMENT, JUDGES,
+    "hypotheses", "rounds", "agents", "health", FITS, LEARNING, EFFECTS, CAUSES, TOURNAMENT, JUDGES,
 )  # fmt: skip
 """Tables that have a place of their own; all others stand with the metrics."""
 
@@ -91,13 +85,10 @@ def report_page(
         definitions=_definitions(data),
         folded=FOLDED,
         plan=plan,
-        declared_families=_declared(plan),
         history=history,
         spent=cost,
         settings=provenance.settings(plan),
         spec_texts=[(str(file), file.read_text(encoding="utf-8")) for file in spec_files(history.journal.layout, plan)],
-        agents=provenance.agents(plan),
-        cells=provenance.cells(plan),
         versions=versions,
         style=style(),
     )
@@ -115,18 +106,6 @@ def view_page(plan: PlanRecord) -> str:
 
 def _is_other(name: str) -> bool:
     return name.startswith("comparisons-") or name in _OWN_SECTIONS
-
-
-def _declared(plan: PlanRecord) -> list[dict[str, str]]:
-    return [
-        {
-            "name": family.name,
-            "compare": ", ".join(family.compare),
-            "to": family.to,
-            "correction": correction_in_words(family.correction),
-        }
-        for family in plan.families
-    ]
 
 
 def _definitions(data: ReportData) -> list[tuple[str, str]]:

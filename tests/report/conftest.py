@@ -75,11 +75,6 @@ arithmetic,sparse,slow,quick,8,6,6,6,2,0
 arithmetic,sparse,slow,vote,3,0,0,0,3,0
 """
 
-CALIBRATION = """\
-dataset,cell,confidence,answers,stated,mean_confidence,accuracy,brier,ece
-arithmetic,sparse,stated,40,40,0.9,0.5,0.4,0.4
-"""
-
 
 def plan(**changes: Any) -> dict[str, Any]:
     """A plan as the workflow writes it."""
@@ -135,7 +130,6 @@ def results(tmp_path: Path) -> Path:
 def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The invented results with tests of all cells and confidences, and their whole report; only to be read."""
     folder = write_results(tmp_path_factory.mktemp("reported") / "invented")
-    (folder / "calibration.csv").write_text(CALIBRATION)
     build_report(folder, VERSIONS)
     return folder
 

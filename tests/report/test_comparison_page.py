@@ -36,7 +36,7 @@ def test_a_page_of_two_tables(tmp_path: Path) -> None:
     assert "The accuracy of strong is higher than that of weak. supported : +70.0 points [" in found.text
     for expected in (
         "weak 20.0 % [", "strong 90.0 % [", "10 questions, 1 replicate each.", "strong +70.0 points [",
-        "Filled: differs significantly from its reference", "strong against weak, question by question: higher on 7, ",
+        "Filled: significant after correction.", "strong against weak, question by question: higher on 7, ",
         "Higher q1, q3, q4, q5, q6, q7, q8", "paired by question",
         "p-values after Holm's correction",
     ):  # fmt: skip

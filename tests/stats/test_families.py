@@ -186,7 +186,7 @@ def test_a_note_says_where_holm_finds_what_the_intervals_do_not() -> None:
     assert found.loc["c", "p_adjusted"] == found.loc["c", "p"]
     assert 0.025 < found.loc["c", "p"] < 0.05
     assert found.loc["c", "ci_low_simultaneous"] <= 0
-    assert "significant by the later steps of holm; the interval widened" in found.loc["c", "note"]
+    assert "significant by the later steps of holm, although the interval for all" in found.loc["c", "note"]
     assert found.loc["b", "note"] == ""
 
 
@@ -252,22 +252,23 @@ def test_what_is_printed_says_what_p_tests_and_which_interval_is_which(
     said = " ".join(out.split())
     assert "p says how often an estimate at least this far from the tested value would arise if that value were" in said
     assert "widened so that all of its family are right at once in 95 % of experiments" in said
-    assert "all_low, all_high: that interval. low, high: the ordinary 95 % interval of one difference." in said
+    assert "Alone: the ordinary 95 % interval of one difference." in said
 
 
 def test_one_comparison_has_one_interval_and_one_p(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With several, those of one difference stand before those of all together."""
+    """With several, those of all together; --how adds those of each alone."""
     _three().to_csv(tmp_path / "scores.csv", index=False)
     ask = ["compare", str(tmp_path / "scores.csv"), "--to", "a"]
     heads = []
-    for more in ([], ["--cells", "b"]):
+    for more in ([], ["--how"], ["--cells", "b"]):
         assert main([*ask, *more]) == 0
         lines = capsys.readouterr().out.splitlines()
         heads.append(next(line.split() for line in lines if line.split()[:1] == ["cell"]))
-    several, one = heads
-    assert several[1:8] == ["difference", "low", "high", "all_low", "all_high", "p", "p_adjusted"]
-    assert one[1:5] == ["difference", "low", "high", "p"]
-    assert not {"all_low", "p_adjusted"} & {*one}
+    several, every, one = heads
+    interval = ["95", "%", "interval"]
+    assert several == ["cell", "difference", *interval, "adjusted", "p", "discordant"]
+    assert every == ["cell", "difference", *interval, "alone", "p", "adjusted", "p", "discordant"]
+    assert one == ["cell", "difference", *interval, "p", "discordant"]
 
 
 def test_the_table_of_differences_has_the_points_of_the_sentences(
@@ -279,7 +280,7 @@ def test_the_table_of_differences_has_the_points_of_the_sentences(
     out = capsys.readouterr().out
     assert "metric: score (points)" in out
     row = next(line.split() for line in out.splitlines() if line.split()[:1] == ["a"])
-    assert row[1] == "10"
+    assert row[1] == "+10.0"
     assert "10.0 points" in out
 
 

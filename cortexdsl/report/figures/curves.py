@@ -47,7 +47,7 @@ def rounds_figure(data: ReportData) -> Drawing | None:
 
     caption = (
         "Accuracy of the vote, and share of debates whose agents all agree, after each round; a debate that has ended "
-        "keeps its last state. Round 0 is the opening. Dashed: a method without rounds."
+        "keeps its last state. Dashed: no rounds."
     )
     if any(one.point for one in names):
         caption += " Thin lines are grid points of the method in the same colour."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from cortexdsl.numbers import THIN, Kind, counted
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, draw_figure, tick
+from cortexdsl.report.figures.drawing import INK, MUTED, PAPER, Drawing, Sheet, draw_figure, tick
 from cortexdsl.report.phrasing.names import fold_name, shown_cells, wording
 from cortexdsl.stats.tables.rows import ComparisonRow
 
@@ -23,18 +22,13 @@ MANY = 40  # rows that a figure has room for
 
 @dataclass(frozen=True, slots=True)
 class _Dot:
-    """A row: an estimate with its interval; filled if it is significant, a diamond if it is a reference.
-
-    The reference that most cells are compared with is the main one: a line runs through all rows at its value.
-    """
+    """A row: an estimate with its interval; filled if it is significant."""
 
     row: str
     value: float
     low: float | None
     high: float | None
-    is_filled: bool
-    is_reference: bool = False
-    is_main: bool = False
+    is_filled: bool = True
 
 
 def accuracy_figure(data: ReportData) -> Drawing | None:
@@ -44,32 +38,20 @@ def accuracy_figure(data: ReportData) -> Drawing | None:
         return None
     words = wording(metric)
     names = shown_cells(data.cells, MANY)
-    tested = [row for row in data.comparisons if row.metric == metric]
-    references = Counter(row.reference for row in tested)
-    main = [cell for cell, _ in references.most_common(1)]
 
     def dots(dataset: str) -> list[_Dot]:
-        significant = {row.cell for row in tested if row.dataset == dataset and row.is_significant}
         rows = ((one.cell, data.metric(dataset, one.cell, metric)) for one in names)
         return [
-            _Dot(
-                cell, row.estimate, row.ci_low, row.ci_high,
-                not tested or cell in significant, cell in references, [cell] == main,
-            )
+            _Dot(cell, row.estimate, row.ci_low, row.ci_high)
             for cell, row in rows
             if row is not None and row.estimate is not None
-        ]  # fmt: skip
+        ]
 
     panels = {dataset: found for dataset in data.datasets if (found := dots(dataset))}
     if not panels:
         return None
     plot = _Plot(panels, {one.cell: one.cell for one in names}, words.kind, words.title)
-    caption = f"{words.title} of each cell, with its 95{THIN}% interval."
-    if tested:
-        caption += (
-            " Filled: differs significantly from its reference after correction. Ring: does not. Diamond: a reference."
-        )
-    caption += _left_out(len(data.cells) - len(names))
+    caption = f"{words.title} of each cell, with its 95{THIN}% interval.{_left_out(len(data.cells) - len(names))}"
     return draw_figure("accuracy", caption, plot.height, plot.draw)
 
 
@@ -95,7 +77,7 @@ def differences_figure(data: ReportData) -> Drawing | None:
     unit = " in percentage points" if words.kind == "share" else ""
     caption = (
         f"Difference in {words.noun}{unit} of each cell from its reference, with its adjusted 95{THIN}% interval. "
-        "Filled: significant after correction within its family."
+        "Filled: significant after correction."
         + (" Exploratory comparisons are among them." if any(row.exploratory for row in rows) else "")
     ) + _left_out(len({_key(row) for row in rows} - labels.keys()))
     return draw_figure("differences", caption, plot.height, plot.draw)
@@ -175,13 +157,10 @@ def _panel(axes: Axes, dots: Sequence[_Dot], height: Mapping[str, int], scale: f
     if zero:
         axes.axvline(0, color=MUTED, linewidth=0.9)
     for dot in dots:
-        y, colour = height[dot.row], ACCENT if dot.is_reference else INK
-        if dot.is_main:
-            axes.axvline(scale * dot.value, color=ACCENT, linewidth=0.8, linestyle=(0, (2, 2)))
+        y = height[dot.row]
         if dot.low is not None and dot.high is not None:
-            axes.plot([scale * dot.low, scale * dot.high], [y, y], color=colour, linewidth=1.3, solid_capstyle="round")
+            axes.plot([scale * dot.low, scale * dot.high], [y, y], color=INK, linewidth=1.3, solid_capstyle="round")
         axes.plot(
-            [scale * dot.value], [y], "D" if dot.is_reference else "o", markersize=5.2 if dot.is_reference else 5.6,
-            markeredgecolor=colour, markeredgewidth=1.3,
-            markerfacecolor=colour if dot.is_filled or dot.is_reference else PAPER,
+            [scale * dot.value], [y], "o", markersize=5.6, markeredgecolor=INK, markeredgewidth=1.3,
+            markerfacecolor=INK if dot.is_filled else PAPER,
         )  # fmt: skip

@@ -25,12 +25,12 @@ from matplotlib.figure import Figure
 from cortexdsl.files import write_file
 from cortexdsl.numbers import MINUS, THIN
 
-INK, MUTED, FAINT, PAPER, ACCENT = "#1d2026", "#6a7079", "#dcdfe3", "#fefefe", "#0067a5"
+INK, MUTED, FAINT, PAPER = "#1d2026", "#6a7079", "#dcdfe3", "#fefefe"
 # Okabe and Ito's palette (2008) without its yellow, which is too faint for lines; dark enough on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b0579b", "#c48a00", "#3a9bd9", "#5b6068")
 MARKERS = ("o", "s", "D", "^")
 _VARIABLES = {
-    INK: "--ink", MUTED: "--muted", FAINT: "--faint", PAPER: "--paper", ACCENT: "--accent",
+    INK: "--ink", MUTED: "--muted", FAINT: "--faint", PAPER: "--paper",
     **{colour: f"--series-{index}" for index, colour in enumerate(PALETTE)},
 }  # fmt: skip
 _STYLE: dict[str, Any] = {

@@ -51,9 +51,8 @@ def course_figure(data: ReportData) -> Drawing | None:
         explain(canvas, sheet)
 
     caption = (
-        "Where each debate was won or lost. Right from the start: the vote of the openings was right, too. Won in the "
-        "debate: at least half of the last answers are right; won by the decision: fewer are. Lost by the decision: a "
-        "last answer is right; lost in the debate: only an earlier one was; never found: no answer was right."
+        "Where each debate was won or lost. Won in the debate: at least half of the last answers are right; by the "
+        "decision: fewer are. Lost by the decision: a last answer is right; in the debate: only an earlier one was."
     )
     return draw_figure("courses", caption, lambda _: PITCH * len(names) + 1.0, draw)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from cortexdsl.claims.meaning import estimate_form
 from cortexdsl.claims.parser import known_claim
 from cortexdsl.claims.values import (
-    LIKE_THESE,
     OTHERS,
     All,
     Claim,
@@ -19,7 +18,6 @@ from cortexdsl.claims.values import (
     Simple,
     Slice,
     Trend,
-    parts_of,
 )
 from cortexdsl.core import by_key
 from cortexdsl.numbers import THIN, Kind, difference, estimate, interval, number, p_clause
@@ -30,6 +28,7 @@ from cortexdsl.stats.inference.phrases import deciding_comparison, is_deciding_p
 from cortexdsl.stats.tables.rows import ClaimRow
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
+BY_STEPS = "decided by the later steps"  # the interval for all claims, which is shown only beside an adjusted p
 _LONG = 8  # words; a note of several claims that is as long is printed once for all of them
 _SIDE = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "about"}
 _THAN = {">": "higher", "<": "lower"}
@@ -80,8 +79,8 @@ def answer(row: ClaimRow, journal: Journal | None = None) -> Answer:
     mark = MARKS.get(row.verdict, "?")
     summary = "; ".join(filter(None, [row.leans, _needed(row)]))
     clauses = [part.strip().rstrip(".") for part in row.note.split("; ") if part.strip()]
-    notes = tuple(note for note in clauses if not is_detail(note))
-    details = tuple(note for note in clauses if is_detail(note))
+    details = tuple(note for note in clauses if is_detail(note) or (not widened and note.startswith(BY_STEPS)))
+    notes = tuple(note for note in clauses if note not in details)
     return Answer(
         row.claim, words, row.verdict, runs, mark, shown, between, finding, summary, notes, details, row.exploratory
     )
@@ -111,13 +110,6 @@ def _of_claims(places: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for note, numbers in places.items():
         named = " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))
         yield f"Claim{'s' * (len(numbers) > 1)} {named}: {note}."
-
-
-def population(text: str) -> str:
-    """Return what the interval of a claim is about: questions like these, teams like these."""
-    claim = known_claim(text)
-    kinds = (f"{part.over} like these" if part.over else LIKE_THESE for part in (parts_of(claim) if claim else ()))
-    return " and ".join(dict.fromkeys(kinds)) or LIKE_THESE
 
 
 def _sentence(clause: str) -> str:

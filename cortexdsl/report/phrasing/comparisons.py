@@ -24,6 +24,8 @@ _FDR = (
 _NONE = f"In a family without correction, a difference has its ordinary 95{THIN}% interval."
 ORDINARY = f"the ordinary 95{THIN}% interval of one difference."
 
+MOST = 3
+"""Significant differences of one metric that a sentence lists."""
 _EFFECTS = {
     "d_z": "d: mean difference over its standard deviation across questions.",
     "odds_ratio": "OR: questions won over questions lost.",
@@ -42,9 +44,9 @@ TESTED = (
 class FamilyAnswer:
     """Results of a family of comparisons, in words.
 
-    `how` gives the number of comparisons, what they compare, and the adjustment of p-values. `found` lists the
-    significant ones for each metric (on the only dataset, or in the mean over several). `is_exploratory` means that
-    none of its comparisons was declared before the first call as it now is.
+    `how` says how many comparisons are significant, what they compare, and how p-values were adjusted. `found` has the
+    significant ones of each metric (on the only dataset, or in the mean over several): a few are listed, many counted.
+    `is_exploratory` means that none of its comparisons was declared before the first call as it now is.
     """
 
     name: str
@@ -60,10 +62,7 @@ def families_in_words(data: ReportData) -> list[FamilyAnswer]:
         shown = [row for row in rows if row.dataset == data.datasets[-1]] or rows
         exploratory = is_exploratory(rows)
         found = {
-            wording(metric).noun: "; ".join(
-                _found(row, is_marked=row.exploratory and not exploratory) for row in own if row.is_significant
-            )
-            or "none"
+            wording(metric).noun: _significant([row for row in own if row.is_significant], is_whole=exploratory)
             for metric, own in _by(shown, "metric").items()
         }
         said.append(FamilyAnswer(family, family_in_words(rows), found, exploratory))
@@ -71,8 +70,10 @@ def families_in_words(data: ReportData) -> list[FamilyAnswer]:
 
 
 def family_in_words(rows: Sequence[ComparisonRow]) -> str:
-    """Say how many comparisons a family has, with what, and how p is adjusted."""
-    return f"{counted(len(rows), 'comparison')} with {references(rows)}, {correction_in_words(rows[0].correction)}"
+    """Say how many of a family's comparisons are significant, with what they compare, and how p is adjusted."""
+    significant = sum(row.is_significant for row in rows) or "none"
+    how = correction_in_words(rows[0].correction)
+    return f"{counted(len(rows), 'comparison')} with {references(rows)}, {significant} significant {how}"
 
 
 def is_exploratory(rows: Sequence[ComparisonRow]) -> bool:
@@ -105,6 +106,15 @@ def table_terms(rows: Sequence[ComparisonRow]) -> Iterator[str]:
         yield intervals({row.correction for row in rows})
     yield f"Alone: {ORDINARY}"
     yield from dict.fromkeys(_EFFECTS[row.effect] for row in rows if row.effect in _EFFECTS)
+
+
+def _significant(rows: Sequence[ComparisonRow], *, is_whole: bool) -> str:
+    """Say which comparisons of one metric are significant; `is_whole` is whether all of the family is exploratory."""
+    if len(rows) > MOST:
+        lower = sum((row.difference or 0.0) < 0 for row in rows)
+        sides = {"lower": lower, "higher": len(rows) - lower}
+        return ", ".join(f"{word} in {counted(some, 'cell')}" for word, some in sides.items() if some)
+    return "; ".join(_found(row, is_marked=row.exploratory and not is_whole) for row in rows) or "none"
 
 
 def _found(row: ComparisonRow, *, is_marked: bool) -> str:

@@ -35,15 +35,12 @@ class History:
     notice: str = ""
 
     @property
-    def families(self) -> list[str]:
-        """The families that were declared before the first call."""
-        return families_in_words(self.journal.before or EMPTY)
-
-    @property
     def unchanged(self) -> str:
         """The only sentence that a reader needs if everything is as it was declared; else empty."""
         is_so = len(self.said) == 2 and self.said[-1] == _UNCHANGED
-        return "Declared before the first call, and not changed since." if is_so else ""
+        return (
+            "Claims and comparisons were declared before the first call, and have not changed since." if is_so else ""
+        )
 
 
 def read_history(folder: Path, plan: PlanRecord) -> History:

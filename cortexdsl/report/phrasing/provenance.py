@@ -1,17 +1,14 @@
-"""Provenance of the results: agents, settings, cells, the spec and versions, as sentences and rows."""
+"""Provenance of the results: data, the size of the experiment and versions, as sentences and rows."""
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from cortexdsl import __version__
-from cortexdsl.numbers import THIN, counted, number, p_value
-from cortexdsl.plan.record import CellRecord, DatasetRecord, PlanRecord
+from cortexdsl.numbers import THIN, counted, p_value
+from cortexdsl.plan.record import DatasetRecord, PlanRecord
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.citations import data_in_words
 from cortexdsl.report.phrasing.claims import Answer, details_in_words
@@ -37,16 +34,6 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "not installed"
     return found
-
-
-def agents(plan: PlanRecord) -> tuple[tuple[str, str], ...]:
-    """Return (agent, its model with options and persona, in words) of every agent of the plan."""
-    said = []
-    for agent in plan.agents:
-        options = ", ".join(f"{key} {_brief(value)}" for key, value in agent.options.items())
-        persona = f"; {agent.persona}" if agent.persona else ""
-        said.append((agent.name, f"{agent.model}{f' ({options})' if options else ''}{persona}"))
-    return tuple(said)
 
 
 def built_in_line(plan: PlanRecord) -> str:
@@ -129,51 +116,17 @@ def facts(data: ReportData) -> tuple[str, ...]:
 
 
 def settings(plan: PlanRecord) -> tuple[tuple[str, str], ...]:
-    """Return (name, value) of what fixed the experiment."""
+    """Return (name, value) of what fixed the experiment and does not stand in the text of its spec."""
     cited = dict(data_in_words(plan))
     named = [
         (f"Dataset {label}", "; ".join(filter(None, (_facts(entry), cited.get(label)))))
         for label, entry in plan.datasets.items()
     ]
-    limits = {key: value for key, value in asdict(plan.limits).items() if value is not None}
-    rows = [
-        ("Spec", plan.spec),
-        ("Spec digest", plan.spec_digest),
-        ("Seed", str(plan.seed)),
-        ("Replicates", str(plan.replicates)),
-        ("Questions", number(_questions(plan), 1)),
-        *named,
-        ("Limits", ", ".join(f"{key} {number(value, 1)}" for key, value in limits.items())),
-    ]
-    return tuple((name, value) for name, value in rows if value)
+    return tuple((name, value) for name, value in (("Spec digest", plan.spec_digest), *named) if value)
 
 
 def _facts(entry: DatasetRecord) -> str:
-    return ", ".join(f"{key.replace('_', ' ')} {_brief(value)}" for key, value in entry.facts().items() if value)
-
-
-def cells(plan: PlanRecord) -> tuple[tuple[str, str, str, str], ...]:
-    """Return (cell, protocol, settings as one line, digest) of every cell of the plan."""
-    return tuple(
-        (
-            cell.name,
-            cell.protocol,
-            ", ".join(_settings(cell)),
-            cell.digest,
-        )
-        for cell in plan.cells
-    )
-
-
-def _settings(cell: CellRecord) -> Iterator[str]:
-    """Yield the settings of a cell; of one that is matched, what it draws follows from the other's records."""
-    matched = cell.match
-    grows = (matched.grow or "samples") if matched else ""
-    for key, value in cell.settings.items():
-        if key != grows:
-            yield f"{key}: {_brief(value)}"
-    if matched:
-        yield f"{grows}: as the {matched.unit} of {matched.cell} allow"
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in entry.facts().items() if value)
 
 
 def _questions(plan: PlanRecord) -> int:
@@ -189,7 +142,3 @@ def _pairs(plan: PlanRecord) -> str:
 def has_right_answers(plan: PlanRecord) -> bool:
     """Return whether any dataset has right answers; a plan without datasets may have them."""
     return not plan.datasets or any(one.kind != "open" for one in plan.datasets.values())
-
-
-def _brief(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

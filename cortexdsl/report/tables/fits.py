@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
-from cortexdsl.numbers import NOTHING, number, p_clause
+from cortexdsl.numbers import NOTHING, number, p_clause, p_value
 from cortexdsl.plan.persistence.fits import Fit, read_fit
-from cortexdsl.plan.record import LearnedRecord, PlanRecord
-from cortexdsl.report.tables.table import Table, count, numbers, tabulate, text, value
+from cortexdsl.plan.record import PlanRecord
+from cortexdsl.report.tables.table import Field, Table, count, numbers, tabulate, text, value
 
 FITS = "fits"
 _NOTE = (
@@ -21,68 +20,51 @@ _NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FittedRow:
-    """A fit, and what the plan says of it."""
-
-    plan: LearnedRecord
-    fit: Fit
-
-    def score(self, name: str, whose: str) -> float | None:
-        """Return a score of the fit or of the base rate."""
-        return self.fit.scores[name][whose]
-
-
 def fit_table(plan: PlanRecord) -> Table | None:
     """Return the table of an experiment's fits; None if it has none."""
-    rows = [FittedRow(each, read_fit(Path(plan.layout.fit(each.name)), each.digest)) for each in plan.learned]
+    rows = _fits(plan)
     if not rows:
         return None
+    used_by = {each.name: ", ".join(each.used_by) for each in plan.learned}
 
-    def both(title: str, name: str) -> object:
+    def both(title: str, name: str) -> Field[Fit]:
+        def scores(fit: Fit) -> tuple[float | None, float | None]:
+            return fit.scores[name]["fit"], fit.scores[name]["base"]
+
         return numbers(
-            title,
-            (name, f"base_{name}"),
-            lambda row: _text(row.score(name, "fit")),
-            of=lambda row: (row.score(name, "fit"), row.score(name, "base")),
-            more=lambda row: f"({_text(row.score(name, 'base'))})",
-        )
+            title, (name, f"base_{name}"), lambda fit: number(scores(fit)[0]), of=scores,
+            more=lambda fit: f"({number(scores(fit)[1])})",
+        )  # fmt: skip
 
     fields = [
-        text("Fit", "learned", lambda row: row.fit.name),
-        text("Predicts", "predicts", lambda row: row.fit.predicts),
-        text("From", "from", lambda row: ", ".join(row.fit.features)),
-        text("By", "by", lambda row: row.fit.by),
-        text("Used by", "used_by", lambda row: ", ".join(row.plan.used_by) or NOTHING),
-        count("Questions", "questions", lambda row: len(row.fit.questions)),
+        text("Fit", "learned", lambda fit: fit.name),
+        text("Predicts", "predicts"),
+        text("From", "from", lambda fit: ", ".join(fit.features)),
+        text("By", "by"),
+        text("Used by", "used_by", lambda fit: used_by[fit.name] or NOTHING),
+        count("Questions", "questions", lambda fit: len(fit.questions)),
         both("Log loss (base rate)", "log_loss"),
         both("Brier (base rate)", "brier"),
-        value("AUC", "auc", _text, of=lambda row: row.score("auc", "fit")),
-        value("p", "p", lambda p: p_clause(p).removeprefix("p = ").removeprefix("p "), of=lambda row: row.fit.p),
-        text("Verdict", "verdict", lambda row: "noise" if row.fit.is_noise else "predicts"),
-        count("Calls", "calls", lambda row: row.fit.calls),
-        count("Tokens", "tokens", lambda row: row.fit.tokens),
+        value("AUC", "auc", number, of=lambda fit: fit.scores["auc"]["fit"]),
+        value("p", "p", p_value),
+        text("Verdict", "verdict", lambda fit: "noise" if fit.is_noise else "predicts"),
+        count("Calls", "calls"),
+        count("Tokens", "tokens"),
     ]
-    return tabulate(FITS, "Functions fitted on debates about other questions.", fields, rows, _NOTE)  # type: ignore[arg-type]
+    return tabulate(FITS, "Functions fitted on debates about other questions.", fields, rows, _NOTE)
 
 
-def _text(score: float | None) -> str:
-    return NOTHING if score is None else number(score)
+def fit_lines(plan: PlanRecord) -> Iterator[str]:
+    """Yield a sentence on each fit, for a terminal."""
+    for fit in _fits(plan):
+        loss = fit.scores["log_loss"]
+        how = "noise" if fit.is_noise else "better than the base rate"
+        yield (
+            f"{fit.name} ({fit.by} from {', '.join(fit.features)}): fitted on {len(fit.questions)} other questions of "
+            f"{fit.dataset}, {how} (log loss {number(loss['fit'])} against {number(loss['base'])}, {p_clause(fit.p)}); "
+            f"{fit.calls:,} calls, {fit.tokens:,} tokens, which no cell counts"
+        )
 
 
-def fit_lines(plan: PlanRecord) -> Sequence[str]:
-    """Return a sentence on each fit, for a terminal."""
-    table = fit_table(plan)
-    if table is None:
-        return ()
-    return [
-        f"{each.name} ({each.by} from {', '.join(each.features)}): fitted on {len(each.questions)} other questions of "
-        f"{each.dataset}, {_finding(each)}; {each.calls:,} calls, {each.tokens:,} tokens, which no cell counts"
-        for each in (read_fit(Path(plan.layout.fit(one.name)), one.digest) for one in plan.learned)
-    ]
-
-
-def _finding(fit: Fit) -> str:
-    loss = fit.scores["log_loss"]
-    how = "noise" if fit.is_noise else "better than the base rate"
-    return f"{how} (log loss {_text(loss['fit'])} against {_text(loss['base'])}, {p_clause(fit.p)})"
+def _fits(plan: PlanRecord) -> list[Fit]:
+    return [read_fit(Path(plan.layout.fit(each.name)), each.digest) for each in plan.learned]

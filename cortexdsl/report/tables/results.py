@@ -10,12 +10,11 @@ from cortexdsl.metrics.rows import MetricRow
 from cortexdsl.numbers import NOTHING, THIN, counted, difference, interval, number, p_value
 from cortexdsl.records.links import find_link
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.phrasing.claims import adjusted_interval, answer, population
+from cortexdsl.report.phrasing.claims import adjusted_interval, answer
 from cortexdsl.report.phrasing.comparisons import (
     comparison_notes,
-    correction_in_words,
+    family_in_words,
     is_exploratory,
-    references,
     table_terms,
 )
 from cortexdsl.report.phrasing.names import CellName, group_by_method, slug, wording
@@ -125,11 +124,7 @@ def _family_table(data: ReportData, family: str, rows: Sequence[ComparisonRow]) 
             is_strong=attrgetter("is_significant"),
         ),
     ]
-    found = sum(row.is_significant for row in rows)
-    caption = (
-        f"Family {family}{' (exploratory)' if is_whole else ''}: {found} of {len(rows)} differences from "
-        f"{references(rows)} significant {correction_in_words(rows[0].correction)}."
-    )
+    caption = f"Family {family}{' (exploratory)' if is_whole else ''}: {family_in_words(rows)}."
     note = " ".join((*table_terms(rows), *comparison_notes(rows)))
     return tabulate(f"comparisons-{slug(family)}", caption, fields, rows, note)
 
@@ -164,7 +159,6 @@ def claim_table(data: ReportData) -> Iterator[Table]:
         value("p", "p", p_value),
         value("Adjusted p", "p_adjusted", p_value),
         numbers("What p tests", ("test", "null"), lambda row: row.null or NOTHING, is_numeric=False),
-        text("Interval about", "about", lambda row: population(row.claim)),
         numbers(
             "Declared before the run",
             "declared",

@@ -6,19 +6,15 @@ file, and a function from a row to an entry: the text, the numbers behind it, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from cortexdsl.numbers import Kind, estimate, interval, number
-from cortexdsl.records.links import find_link
 
 Value: TypeAlias = str | int | float | bool | None
 RowType = TypeVar("RowType")
-
-MANY = 200
-"""Rows. In a longer table only the numbers that lead to some of the debates have links, or pages would be megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,43 +204,3 @@ def with_interval(values: tuple[float | None, float | None, float | None], kind:
     """Return an entry of (estimate, low, high)."""
     point, low, high = values
     return TableEntry(estimate(point, kind), values, more=interval(low, high, kind), link=link)
-
-
-def link_numbers(table: Table, experiment: str, cells: Collection[str], only: Collection[str] = ()) -> Table:
-    """Return a table whose numbers link to debates, if its rows name a cell of the plan.
-
-    `only` restricts the links to columns by the first name of their numbers in the CSV file.
-    """
-    if len(table.rows) > MANY:
-        return table
-    return replace(table, rows=tuple(_linked_row(table, row, experiment, cells, only) for row in table.rows))
-
-
-def _linked_row(
-    table: Table, row: tuple[TableEntry, ...], experiment: str, cells: Collection[str], only: Collection[str]
-) -> tuple[TableEntry, ...]:
-    texts = {
-        name: value
-        for column, entry in zip(table.columns, row, strict=True)
-        for name, value in zip(column.names, entry.values, strict=True)
-        if isinstance(value, str)
-    }
-    if texts.get("cell") not in cells:
-        return row
-    link = _row_link(experiment, texts)
-    return tuple(
-        replace(entry, link=link)
-        if column.is_numeric
-        and not entry.link
-        and any(letter.isdigit() for letter in entry.text)
-        and (not only or column.names[0] in only)
-        else entry
-        for column, entry in zip(table.columns, row, strict=True)
-    )
-
-
-def _row_link(experiment: str, texts: Mapping[str, str]) -> str:
-    dataset, cell = texts.get("dataset"), texts["cell"]
-    if texts.get("reference"):
-        return find_link(experiment, dataset=dataset, apart=(cell, texts["reference"]))
-    return find_link(experiment, dataset=dataset, cell=cell, agent=texts.get("agent"))

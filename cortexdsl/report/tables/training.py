@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.tables.table import Field, Table, TableEntry, Value, column, count, tabulate, text, value
 
 LEARNING = "learning"
+_KINDS = ("right", "wrong", "natural")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,45 +40,21 @@ class CurveRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
-    """A validation: the epoch, the loss, and the share of pairs whose chosen reply has gained more than the other.
-
-    `preferred` is None if single replies are learned.
-    """
-
-    epoch: float
-    loss: float
-    preferred: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class LearnedPhase:
-    """One phase of a training: its guided replies, its learning curve and its duration.
+    """One phase of a training: its guided replies on training questions, its validations, what it read and how long.
 
     `examples` is None if nothing was trained; `seconds` are of a processor.
     """
 
-    training: str
-    phase: str
+    name: str
     pairs: tuple[PairRow, ...]
+    validations: tuple[CurveRow, ...]
     examples: int | None
     seconds: float | None
-    looks: tuple[Validation, ...]
 
-    @property
-    def name(self) -> str:
-        """The training and its phase: `acc 1-critic`."""
-        return f"{self.training} {self.phase}"
-
-    def counted(self, column: str) -> int:
-        """Return a count of the questions that are learned from, over all rounds."""
-        return sum(getattr(row, column) for row in self.pairs if row.part == "train")
-
-
-def read_phases(folder: Path, plan: PlanRecord) -> list[LearnedPhase]:
-    """Return the phases of all trainings of a plan, in their order; none if nothing learns."""
-    layout = Layout(str(folder))
-    return [_phase(layout, training.name, phase.label) for training in plan.trainings for phase in training.phases]
+    def counted(self, *columns: str) -> int:
+        """Return the sum of some counts over all rounds."""
+        return sum(getattr(row, column) for row in self.pairs for column in columns)
 
 
 def _phase(layout: Layout, training: str, phase: str) -> LearnedPhase:
@@ -86,44 +63,43 @@ def _phase(layout: Layout, training: str, phase: str) -> LearnedPhase:
         card = json.loads((place / "model" / "zoo.json").read_text(encoding="utf-8"))
     except OSError:
         card = {}
-    looks = tuple(
-        Validation(row.epoch, row.loss, row.accuracy)
-        for row in read_frame(place / "curve.csv", CurveRow)
-        if row.part == "validation" and row.epoch is not None and row.loss is not None
+    return LearnedPhase(
+        f"{training} {phase}",
+        tuple(row for row in read_frame(Path(layout.kept(training, phase)), PairRow) if row.part == "train"),
+        tuple(row for row in read_frame(place / "curve.csv", CurveRow) if row.part == "validation"),
+        card.get("examples", {}).get("train"),
+        card.get("seconds_of_processor"),
     )
-    pairs = read_frame(Path(layout.kept(training, phase)), PairRow)
-    examples = card.get("examples", {}).get("train")
-    return LearnedPhase(training, phase, pairs, examples, card.get("seconds_of_processor"), looks)
 
 
-def learning_table(phases: Sequence[LearnedPhase]) -> Table | None:
-    """Return what each phase kept and came to; None if nothing learns."""
+def learning_table(folder: Path, plan: PlanRecord) -> Table | None:
+    """Return what each phase of all trainings kept and came to; None if nothing learns."""
+    layout = Layout(str(folder))
+    phases = [_phase(layout, training.name, phase.label) for training in plan.trainings for phase in training.phases]
     if not phases:
         return None
 
-    def pairs(phase: LearnedPhase) -> int:
-        return sum(map(phase.counted, ("right", "wrong", "natural")))
-
     def guided(title: str, kind: str) -> Field[LearnedPhase]:
         def entry(phase: LearnedPhase) -> TableEntry:
-            times, part = phase.counted(kind), phase.counted(kind) / pairs(phase) if pairs(phase) else None
+            times, pairs = phase.counted(kind), phase.counted(*_KINDS)
+            part = times / pairs if pairs else None
             return TableEntry(f"{times}", (times, part), more="" if part is None else f"({estimate(part, 'share')})")
 
         return column(title, (kind, f"share_{kind}"), entry)
 
     def last(name: str, place: int = -1) -> Callable[[LearnedPhase], Value]:
-        return lambda phase: getattr(phase.looks[place], name) if phase.looks else None
+        return lambda phase: getattr(phase.validations[place], name) if phase.validations else None
 
     fields = [
         text("Phase", "phase", lambda phase: phase.name),
         count("Replies", "replies", lambda phase: phase.counted("moments")),
-        count("Pairs", "pairs", pairs),
+        count("Pairs", "pairs", lambda phase: phase.counted(*_KINDS)),
         guided("Guided right", "right"),
         guided("Guided wrong", "wrong"),
         count("Learned", "learned", lambda phase: phase.examples),
         value("Loss before", "loss_before", number, of=last("loss", 0)),
         value("Loss after", "loss_after", number, of=last("loss")),
-        value("Preferred", "preferred", lambda share: estimate(share, "share"), of=last("preferred")),
+        value("Preferred", "preferred", lambda share: estimate(share, "share"), of=last("accuracy")),
         value("Processor time", "processor_seconds", _duration, of=lambda phase: phase.seconds),
     ]
     note = (

@@ -228,7 +228,7 @@ def _note(
 
 def by_steps(correction: str) -> str:
     """Write that a result is significant although its simultaneous interval reaches the null value."""
-    return f"by the later steps of {correction}; the interval widened for all at once still contains the tested value"
+    return f"by the later steps of {correction}, although the interval for all at once contains the tested value"
 
 
 def _row(family: Family, sample: Units, cell: int, outcome: Outcome) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from cortexdsl.plan.record import PlanRecord, parse_plan
-from cortexdsl.report.tables.training import learning_table, read_phases
+from cortexdsl.report.tables.training import learning_table
 
 PLAN = {"trainings": [{"training": "acc", "phases": [{"phase": "1-critic"}, {"phase": "1-actor"}]}]}
 KEPT = """\
@@ -35,7 +35,7 @@ def _written(folder: Path) -> Path:
 
 def test_a_row_adds_up_the_rounds_of_what_is_learned_from_and_leaves_validation_out(tmp_path: Path) -> None:
     """6 + 3 pairs with the reply guided right and 2 + 1 with the one guided wrong, of 20 + 20 replies: 75 and 25 %."""
-    table = learning_table(read_phases(_written(tmp_path), parse_plan(PLAN)))
+    table = learning_table(_written(tmp_path), parse_plan(PLAN))
     assert table is not None
     found = {column.title: entry for column, entry in zip(table.columns, table.rows[0], strict=True)}
     assert {title: entry.whole.replace("\N{THIN SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
@@ -51,5 +51,4 @@ def test_a_row_adds_up_the_rounds_of_what_is_learned_from_and_leaves_validation_
 
 
 def test_an_experiment_without_training_says_nothing_of_it(tmp_path: Path) -> None:
-    assert read_phases(tmp_path, PlanRecord()) == []
-    assert learning_table([]) is None
+    assert learning_table(tmp_path, PlanRecord()) is None

@@ -28,7 +28,7 @@ def test_what_changed_after_the_first_call_stands_beside_the_verdicts(
     assert [(row["declared"], row["changed"], row["exploratory"], row["runs"]) for row in rows] == [
         ("before the first call", "", "False", "1: seed 3 supported")
     ]
-    assert "Declared before the first call, and not changed since." in text
+    assert "Claims and comparisons were declared before the first call, and have not changed since." in text
 
     late = ADDED.replace("seed: 3", "seed: 4\nanalysis: {alpha: 0.2}")
     rows, text = run(late)
