@@ -10,7 +10,6 @@ from pathlib import Path
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.jobs.options import FLAG, REPEATABLE, VerbParser
 from cortexdsl.numbers import counted
-from cortexdsl.records import read_transcripts
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.replies import grade_rows, summary
 from cortexdsl.tasks.sources.files import rows_of
@@ -60,7 +59,8 @@ def add_import_arguments(parser: VerbParser) -> None:
 
 def run_import(args: argparse.Namespace) -> int:
     """Run the verb."""
-    from cortexdsl.metrics.foreign import foreign_debates, write_foreign  # imports pandas
+    from cortexdsl.logs.plain import read_transcripts  # imports pandas
+    from cortexdsl.metrics.foreign import foreign_debates, write_foreign
 
     fields = dict(_pair(text) for text in args.field)
     dataset = args.dataset or args.transcripts.stem

@@ -1,4 +1,4 @@
-"""The formats of logs: where each tool has the fields of a sample.
+"""The formats of logs: where each tool has the fields of a sample, and what its agents said.
 
 Each is read as its tool writes it, in these files of its repository:
 
@@ -7,7 +7,7 @@ Each is read as its tool writes it, in these files of its repository:
 - promptfoo, version 3 of `eval -o FILE.json`: `EvaluateResult` in promptfoo/promptfoo, src/types/index.ts
 - HELM 0.5, `per_instance_stats.json`: `PerInstanceStats` in stanford-crfm/helm, src/helm/benchmark/metrics/metric.py
 - Every Eval Ever, samples of schema 0.3: evaleval/every_eval_ever
-- MALLM, `-eval.json`: Multi-Agent-LLMs/mallm, mallm/scheduler.py and mallm/evaluation/evaluator.py
+- MALLM, with or without `-eval.json`: Multi-Agent-LLMs/mallm, mallm/scheduler.py and mallm/evaluation/evaluator.py
 - MASLab, `METHOD_infer.jsonl`: MASWorks/MASLab, inference.py
 - Inspect, `.eval` and JSON: by its own reader
 
@@ -20,14 +20,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from string import ascii_uppercase
 from typing import Any, TypeAlias
 
 from cortexdsl.core import EMPTY, by_key
-from cortexdsl.errors import DataError
+from cortexdsl.errors import CortexError, DataError
+from cortexdsl.logs import inspect_logs
 from cortexdsl.logs.samples import Log, LoggedSample, digest_of, facts_of, score_of
-from cortexdsl.records.inspect_logs import model_of, opened
+from cortexdsl.logs.transcripts import WHERE, Message, Transcript, own_message
 from cortexdsl.tasks.replies import grade_rows
 
 Row: TypeAlias = dict[str, Any]
@@ -58,6 +61,12 @@ class Format:
         Paths to `input_tokens, output_tokens, seconds, milliseconds, dollars`.
     samples : callable
         Returns the samples of a file, from what was read of it.
+    debate : callable or None
+        Returns the messages of a sample, with what is known of `question, choices, context, answer, final`.
+    debates : callable or None
+        Returns the samples with their messages, if `samples` leaves them out.
+    remedy : str
+        What to do about samples without scores.
     """
 
     tool: str
@@ -71,18 +80,49 @@ class Format:
     facts: str = "metadata"
     costs: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     samples: Callable[[Path, Iterable[Row]], Iterable[Row]] = _as_they_are
+    debate: Callable[[Row], Row] | None = None
+    debates: Callable[[Path, Iterable[Row]], Iterable[Row]] | None = None
+    remedy: str = "score them first with {tool}, or grade the replies: cortexdsl grade"
 
-    def read(self, path: Path, rows: Iterable[Row]) -> Iterator[Log]:
+    def logs(self, path: Path, rows: Iterable[Row]) -> Iterator[Log]:
         """Yield a log for each dataset and model, in order of appearance."""
-        logs = by_key(
-            ((str(_at(row, self.dataset)), str(_at(row, self.model)).removeprefix(OWN_MODELS)), self._sample(path, row))
-            for row in self.samples(path, rows)
-        )
+        with self._form(str(path)):
+            logs = by_key(
+                ((self._dataset(row), str(_at(row, self.model)).removeprefix(OWN_MODELS)), self._sample(path, row))
+                for row in self.samples(path, rows)
+            )
         for (dataset, model), samples in logs.items():
             yield Log(str(path), self.tool, dataset, model, tuple(samples))
 
+    def transcripts(self, path: Path, rows: Iterable[Row]) -> Iterator[Transcript]:
+        """Yield the debates; a tool that only keeps answers has none.
+
+        Raises
+        ------
+        DataError
+            The tool has no debates, a debate lacks a field, or it has no message.
+        """
+        if self.debate is None:
+            raise DataError(
+                f"{path}: a log of {self.tool} has answers, not debates\n    read it with: cortexdsl compare"
+            )
+        with self._form(str(path)):
+            for row in (self.debates or self.samples)(path, rows):
+                with self._form(row[WHERE]):
+                    yield self._transcript(row, self.debate(row))
+
+    def _transcript(self, row: Row, debate: Row) -> Transcript:
+        task = {word: value for word, value in debate.items() if value is not None}
+        if choices := _without_letters(task.pop("choices", None)):
+            task["choices"] = choices
+        cell = row.get("cell") or str(_at(row, self.model)).rpartition("/")[2]
+        return Transcript(
+            row[WHERE], str(_needed(row, self.id)), self._dataset(row), cell, self._epoch(row),
+            tuple(task.pop("messages")), task.pop("final", None), task,
+        )  # fmt: skip
+
     def _sample(self, path: Path, row: Row) -> LoggedSample:
-        identity, epoch = str(_needed(row, self.id)), str(_at(row, self.epoch) or 1)
+        identity = str(_needed(row, self.id))
         asked = [_at(row, one) for one in self.asked]
         scores = {
             str(name): score_of(value, f"{path}: sample {identity}: score {name}")
@@ -92,11 +132,29 @@ class Format:
         if (milliseconds := costs.pop("milliseconds", None)) is not None:
             costs["seconds"] = milliseconds / 1000
         return LoggedSample(
-            identity, int(epoch) if epoch.isdecimal() else 1,
+            identity, self._epoch(row),
             digest_of(asked[0] if len(asked) == 1 else asked if any(asked) else None), scores,
             {name: float(cost) for name, cost in costs.items() if isinstance(cost, int | float)},
             facts_of(_at(row, self.facts)),
         )  # fmt: skip
+
+    def _dataset(self, row: Row) -> str:
+        return str(_at(row, self.dataset))
+
+    def _epoch(self, row: Row) -> int:
+        epoch = str(_at(row, self.epoch) or 1)
+        return int(epoch) if epoch.isdecimal() else 1
+
+    @contextmanager
+    def _form(self, where: str) -> Iterator[None]:
+        """Turn the errors of reading something that lacks a field into one sentence."""
+        try:
+            yield
+        except CortexError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise DataError(f"{where} does not have the form of {self.tool}: {why}\n    is the file whole?") from None
 
 
 def _at(value: Any, path: str) -> Any:
@@ -114,6 +172,13 @@ def _needed(row: Row, key: str) -> Any:
     if (value := row[key]) is None:
         raise KeyError(key)
     return value
+
+
+def _without_letters(texts: Sequence[str] | None) -> Sequence[str] | None:
+    """Return choices without the letters before them (`A: 4`), if all have theirs."""
+    labelled = list(zip(ascii_uppercase, texts or (), strict=False))
+    is_labelled = all(text.startswith(f"{letter}: ") for letter, text in labelled)
+    return [text[3:] for _, text in labelled] if labelled and is_labelled else texts
 
 
 def _harness(path: Path, rows: Iterable[Row]) -> Iterable[Row]:
@@ -175,12 +240,48 @@ def _every_eval_ever(path: Path, rows: Iterable[Row]) -> Iterable[Row]:
         yield row | {"scores": {row.get("evaluation_result_id") or "score": row["evaluation"].get("score")}}
 
 
+def _every_eval_ever_debate(row: Row) -> Row:
+    """Read the replies of a sample. Without a speaker, each of them is a round of one agent."""
+    asked = row["input"]
+    finals = [one["extracted_value"] for one in row["answer_attribution"] if one["is_terminal"]]
+    replies = [one for one in row.get("messages") or () if one["role"] == "assistant" and one.get("content")]
+    return {
+        "messages": [own_message(reply, reply["content"], row["model_id"]) for reply in replies],
+        "question": asked["raw"],
+        "choices": asked.get("choices"),
+        "answer": next(iter(asked["reference"]), None),
+        "final": finals[-1] if finals else None,
+    }
+
+
 def _mallm(path: Path, rows: Iterable[Row]) -> Iterable[Row]:
-    rows = list(rows)
-    if not any(row.get("scores") for row in rows):
-        raise DataError(f"{path}: these debates have no scores\n    let MALLM add them: mallm-evaluate")
     for row in rows:
-        yield row | {"dataset": row.get("dataset") or "data", "paradigm": row.get("paradigm") or path.stem}
+        dataset = PurePosixPath(str(row.get("dataset") or "mallm")).stem
+        yield row | {"dataset": dataset, "paradigm": row.get("paradigm") or "baseline"}
+
+
+def _mallm_debate(row: Row) -> Row:
+    """Read the memory of a debate: a turn of MALLM is a round, and agents heard the messages in their memory."""
+    messages = [(str(one.get("agent_id") or one.get("persona") or "agent"), one) for one in row["globalMemory"] or ()]
+    about = {str(one.get("agentId")): one for one in row.get("personas") or ()}
+    names = {agent: str(one.get("persona") or "agent") for agent, one in messages}
+    count: Counter[str] = Counter()
+    for agent, persona in names.items():
+        count[persona] += 1
+        names[agent] = persona if count[persona] == 1 else f"{persona} {count[persona]}"
+    return {
+        "messages": [
+            Message(
+                names[agent], one["message"], one["message_id"], one.get("memory_ids") or (), (one["turn"],),
+                str(about.get(agent, {}).get("model") or "unknown"), about.get(agent, {}).get("personaDescription"),
+            )
+            for agent, one in messages
+        ],
+        "question": "\n".join(row["input"]) or None,
+        "context": "\n".join(row.get("context") or ()) or None,
+        "answer": next(iter(row.get("references") or ()), None) or None,
+        "final": row.get("finalAnswer") or None,
+    }  # fmt: skip
 
 
 def _maslab(path: Path, rows: Iterable[Row]) -> Iterable[Row]:
@@ -198,18 +299,6 @@ def _maslab(path: Path, rows: Iterable[Row]) -> Iterable[Row]:
                      "method": method, "scores": {"graded": each.score}}  # fmt: skip
 
 
-def _inspect(path: Path, rows: Iterable[Row]) -> Iterable[Row]:
-    """Read a log by Inspect's own reader (the extra `logs`); a score of several values is one score for each."""
-    with opened(path) as (reader, head):
-        summaries = reader.read_eval_log_sample_summaries(str(path))
-    for row in (summary.model_dump() for summary in summaries):
-        scores: dict[str, Any] = {}
-        for name, score in (row["scores"] or {}).items():
-            parts = score["value"] if isinstance(score["value"], dict) else {"": score["value"]}
-            scores |= {f"{name}/{part}" if part else name: value for part, value in parts.items()}
-        yield row | {"dataset": head.eval.task, "model": model_of(head), "scores": scores}
-
-
 def _next_to(path: Path, name: str) -> Row:
     file = path.with_name(name)
     try:
@@ -224,8 +313,10 @@ def _tokens(sent: str, replied: str, **others: str) -> Mapping[str, str]:
 
 
 INSPECT = Format(
-    "Inspect", frozenset(), "id", "dataset", "model", ("input", "target"), samples=_inspect,
+    "Inspect", frozenset(), "id", "dataset", "model", ("input", "target"),
     costs=_tokens("model_usage.*.input_tokens", "model_usage.*.output_tokens", seconds="total_time"),
+    samples=lambda path, _: inspect_logs.read_summaries(path), debates=lambda path, _: inspect_logs.read_samples(path),
+    debate=inspect_logs.words_of,
 )  # fmt: skip
 PROMPTFOO = Format(
     "promptfoo", frozenset(), "id", "dataset", "model", ("vars",), facts="vars", samples=_promptfoo,
@@ -240,6 +331,7 @@ FORMATS: Sequence[Format] = (
         "Every Eval Ever", frozenset(("sample_id", "evaluation_id", "model_id")), "sample_id", "evaluation_name",
         "model_id", ("input.raw", "input.reference"), epoch="metadata.epoch", samples=_every_eval_ever,
         costs=_tokens("token_usage.input_tokens", "token_usage.output_tokens", milliseconds="performance.latency_ms"),
+        debate=_every_eval_ever_debate,
     ),
     Format(
         "MASLab", frozenset(("query", "gt")), "id", "dataset", "method", ("query", "gt"), facts="", samples=_maslab,
@@ -252,5 +344,6 @@ FORMATS: Sequence[Format] = (
     Format(
         "MALLM", frozenset(("exampleId", "finalAnswer")), "exampleId", "dataset", "paradigm",
         ("input", "context", "references"), costs={"seconds": "clockSeconds"}, samples=_mallm,
+        debate=_mallm_debate, remedy="let MALLM add them: mallm-evaluate",
     ),
 )  # fmt: skip

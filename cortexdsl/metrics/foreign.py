@@ -14,11 +14,12 @@ import pandas as pd
 from cortexdsl.checksums import write_lines
 from cortexdsl.core import by_key
 from cortexdsl.errors import DataError
+from cortexdsl.logs.transcripts import Transcript, debate_of
 from cortexdsl.metrics.estimates import metrics_table, round_table
 from cortexdsl.metrics.scores import Row, answer_rows, round_rows, score_rows, write_scores
 from cortexdsl.metrics.tables import debate_tables
 from cortexdsl.metrics.view import grade_together
-from cortexdsl.records import ForeignTranscript, Header, Record, debate_of, write_debates
+from cortexdsl.records import Header, Record, write_debates
 from cortexdsl.stats.tables.answers import ANSWER_COLUMNS
 from cortexdsl.stats.tables.score_table import read_table
 from cortexdsl.tasks.items import read_items
@@ -59,13 +60,13 @@ class ForeignDataset:
 
 
 def foreign_debates(
-    transcripts: Iterable[ForeignTranscript], experiment: str, kind: str | None = None
+    transcripts: Iterable[Transcript], experiment: str, kind: str | None = None
 ) -> list[ForeignDataset]:
     """Make records of transcripts, dataset by dataset.
 
     Parameters
     ----------
-    transcripts : iterable of ForeignTranscript
+    transcripts : iterable of Transcript
     experiment : str
         Its name, for the records.
     kind : str or None
@@ -77,7 +78,7 @@ def foreign_debates(
     DataError
         A debate is there twice, only some questions of a dataset have choices, or a gold cannot be read.
     """
-    by_dataset = by_key((transcript.dataset, transcript) for transcript in transcripts)
+    by_dataset = by_key((transcript.label, transcript) for transcript in transcripts)
     return [_foreign(dataset, found, experiment, kind) for dataset, found in by_dataset.items()]
 
 
@@ -113,7 +114,7 @@ def write_foreign(root: Path, found: Sequence[ForeignDataset]) -> None:
         write_lines(root / f"{name}.csv", text.rstrip("\n").split("\n"))
 
 
-def _foreign(dataset: str, found: Sequence[ForeignTranscript], experiment: str, kind: str | None) -> ForeignDataset:
+def _foreign(dataset: str, found: Sequence[Transcript], experiment: str, kind: str | None) -> ForeignDataset:
     seen: dict[tuple[str, int, str], str] = {}
     for transcript in found:
         key = (transcript.cell, transcript.replicate, transcript.question_id)
@@ -138,7 +139,7 @@ def _foreign(dataset: str, found: Sequence[ForeignTranscript], experiment: str, 
     return ForeignDataset(dataset, kind, tuple(records), task, groups, asked)
 
 
-def _asked(dataset: str, transcript: ForeignTranscript, gold: Sequence[str]) -> dict[str, Any]:
+def _asked(dataset: str, transcript: Transcript, gold: Sequence[str]) -> dict[str, Any]:
     known = transcript.task
     return {
         "dataset": dataset,
@@ -150,7 +151,7 @@ def _asked(dataset: str, transcript: ForeignTranscript, gold: Sequence[str]) -> 
     }
 
 
-def _kind(dataset: str, questions: Sequence[ForeignTranscript], asked: str | None) -> str:
+def _kind(dataset: str, questions: Sequence[Transcript], asked: str | None) -> str:
     with_choices = [bool(options_of(question.task, "choices")) for question in questions]
     if any(with_choices):
         if not all(with_choices):
@@ -165,7 +166,7 @@ def _kind(dataset: str, questions: Sequence[ForeignTranscript], asked: str | Non
     return asked or ("number" if numbers else "text")
 
 
-def _task(dataset: str, kind: str, questions: Mapping[str, ForeignTranscript]) -> Task | None:
+def _task(dataset: str, kind: str, questions: Mapping[str, Transcript]) -> Task | None:
     lacking = [question for question in questions.values() if "answer" not in question.task]
     if lacking:
         if len(lacking) < len(questions):

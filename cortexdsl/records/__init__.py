@@ -1,4 +1,4 @@
-"""Debate records: written, read, versioned; and transcripts of other programs brought into the same shape."""
+"""Debate records: written, read, versioned."""
 
 from cortexdsl.records.debates import (
     Header,
@@ -10,18 +10,14 @@ from cortexdsl.records.debates import (
     record_from_json,
     write_debates,
 )
-from cortexdsl.records.transcripts import ForeignTranscript, debate_of, read_transcripts
 
 __all__ = [
-    "ForeignTranscript",
     "Header",
     "Record",
     "debate_files",
-    "debate_of",
     "debate_to_json",
     "read_all",
     "read_debates",
-    "read_transcripts",
     "record_from_json",
     "write_debates",
 ]

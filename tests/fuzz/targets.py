@@ -32,6 +32,7 @@ from cortexdsl.errors import CortexError, InputError
 from cortexdsl.explorer.folders import ResultsFolder
 from cortexdsl.explorer.server import Explorer
 from cortexdsl.expressions.evaluation import evaluate, parse
+from cortexdsl.logs.plain import read_transcripts
 from cortexdsl.metrics.foreign import foreign_debates
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import usage_of_line
@@ -43,7 +44,6 @@ from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.recording import record_files, seal_manifest
-from cortexdsl.records import read_transcripts
 from cortexdsl.records.debates import record_from_json
 from cortexdsl.stats.tables.score_table import read_table
 from cortexdsl.tasks.reading.reader import AnswerReader

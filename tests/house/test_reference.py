@@ -20,10 +20,10 @@ from cortexdsl.core.metrics import ALIASES, CALIBRATION, METRICS
 from cortexdsl.expressions.names import OF_AGENT, OF_ANSWER, OF_DEBATE, OF_LABEL, OF_PAIR, OF_TURN
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
+from cortexdsl.logs.plain import WORDS as TRANSCRIPT_WORDS
 from cortexdsl.models.call_log.records import call_record
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.interface import Raw, TokenCounts
-from cortexdsl.records.transcripts import WORDS as TRANSCRIPT_WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cortexdsl", "cortexdsl_tiny", "cortexdsl_train", "snakemake_logger_plugin_cortexdsl")

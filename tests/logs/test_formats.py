@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from cortexdsl.errors import CortexError, DataError
+from cortexdsl.logs import inspect_logs
+from cortexdsl.logs.plain import read_transcripts
 from cortexdsl.logs.samples import Log
 from cortexdsl.logs.sources import read_logs
-from cortexdsl.records import inspect_logs, read_transcripts
 
 
 def promptfoo(provider: str, test: int, passed: bool, **more: Any) -> dict[str, Any]:
@@ -141,7 +142,7 @@ PICKLE = b"\x80\x04\x95\x05\x00\x00\x00\x00\x00\x00\x00\x8c\x01a\x94."
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.json", b"", "it is no JSON"),
+        ("a.json", b"", "it is empty"),
         ("a.json", PICKLE, "begins like a pickle, which is not opened"),
         ("a.json", b"{", "is the file cut?"),
         ("a.json", b"[" * 100_000, "is the file cut?"),

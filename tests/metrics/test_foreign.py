@@ -11,8 +11,9 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.errors import DataError
+from cortexdsl.logs.plain import read_transcripts
 from cortexdsl.metrics.foreign import foreign_debates, write_foreign
-from cortexdsl.records import read_debates, read_transcripts
+from cortexdsl.records import read_debates
 
 SUM = {
     "id": "q1",
@@ -85,7 +86,7 @@ def test_mixtures_are_refused(tmp_path: Path, lines: tuple[dict[str, Any], ...],
 def test_an_empty_file_and_a_broken_map_are_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = written(tmp_path)
     assert main(["import", str(empty), "--out", str(tmp_path / "r")]) == 2
-    assert "no transcript in it" in capsys.readouterr().err
+    assert "it is empty" in capsys.readouterr().err
     assert main(["import", str(empty), "--out", str(tmp_path / "r"), "--field", "gold"]) == 2
     assert "WORD=COLUMN" in capsys.readouterr().err
 

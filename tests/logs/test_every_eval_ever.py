@@ -91,7 +91,7 @@ def test_choices_and_models_of_speakers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        (sample(messages=None), "it has no message of a model; only samples of several turns can be imported"),
+        (sample(messages=None), "it has no message of a model; only debates are imported"),
         (sample(said("7"), input={"raw": "?"}), "it lacks 'reference'"),
         (sample(said("7", round="x")), "invalid literal for int"),
     ],
@@ -101,5 +101,5 @@ def test_damaged_samples_are_one_sentence(
 ) -> None:
     assert imported(tmp_path, row) == 2
     error = " ".join(capsys.readouterr().err.split())
-    assert "x_samples.jsonl:1: this sample does not have the form of Every Eval Ever" in error
+    assert "x_samples.jsonl:1 does not have the form of Every Eval Ever" in error
     assert expected in error

@@ -11,7 +11,9 @@ import pytest
 
 from cortexdsl.core import Debate, Reading, Reads
 from cortexdsl.errors import DataError
-from cortexdsl.records import ForeignTranscript, debate_of, debate_to_json, read_transcripts, record_from_json
+from cortexdsl.logs.plain import read_transcripts
+from cortexdsl.logs.transcripts import Transcript, debate_of
+from cortexdsl.records import debate_to_json, record_from_json
 from cortexdsl.records.debates import Header
 
 MAP = {"dataset": "task", "answer": "gold", "choices": "options", "personas": "roles", "models": "model"}
@@ -28,7 +30,7 @@ class LastWord:
         return text
 
 
-def transcripts(folder: Path, *lines: Any, **fields: str) -> list[ForeignTranscript]:
+def transcripts(folder: Path, *lines: Any, **fields: str) -> list[Transcript]:
     path = folder / "old.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return list(read_transcripts(path, dataset="sums", cell="imported", fields=fields))
@@ -41,8 +43,9 @@ def debate(folder: Path, **line: Any) -> Debate:
 def test_agents_alone_are_enough(tmp_path: Path) -> None:
     (found,) = transcripts(tmp_path, {"agents": [["I say 7", "still 7"], ["maybe 8"]]})
     assert (found.dataset, found.cell, found.replicate, found.question_id) == ("sums", "imported", 1, "1")
-    assert found.names == ("agent 1", "agent 2")
-    assert found.replies == (("I say 7", "maybe 8"), ("still 7", None))
+    assert [agent.name for agent in found.agents] == ["agent 1", "agent 2"]
+    said = [(message.speaker, message.place, message.text) for message in found.messages]
+    assert said == [("agent 1", (0,), "I say 7"), ("agent 2", (0,), "maybe 8"), ("agent 1", (1,), "still 7")]
 
 
 def test_everyone_hears_everyone_that_was_run_in_the_round_before(tmp_path: Path) -> None:
@@ -99,13 +102,13 @@ def test_a_dataset_with_a_slash_is_a_dataset_and_a_group(tmp_path: Path) -> None
     (found,) = transcripts(
         tmp_path, {"agents": [["A"]], "task": "MMLU/prehistory", "gold": "B"}, dataset="task", answer="gold"
     )
-    assert (found.dataset, found.group, found.task) == ("MMLU", "prehistory", {"answer": "B"})
+    assert (found.label, found.group, found.task) == ("MMLU", "prehistory", {"answer": "B"})
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ([1], "the line is a list"),
+        ([1], "this line is not an object of JSON"),
         ({"question": "x"}, "agents is missing"),
         ({"agents": [[None], []]}, "nobody said anything"),
         ({"agents": ["one reply"]}, r"agents\[0\] is a string, not a list"),
@@ -134,7 +137,7 @@ def test_a_misspelt_word_a_missing_file_and_a_torn_line_are_clear(tmp_path: Path
     with pytest.raises(DataError, match="cannot be read"):
         list(read_transcripts(tmp_path / "none.jsonl", dataset="d", cell="c"))
     (tmp_path / "torn.jsonl").write_text('{"agents": [["7"')
-    with pytest.raises(DataError, match="not a line of JSON"):
+    with pytest.raises(DataError, match="is the file cut"):
         list(read_transcripts(tmp_path / "torn.jsonl", dataset="d", cell="c"))
 
 
@@ -144,11 +147,11 @@ def test_real_debates_come_in_whole(shared_data: Path) -> None:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     found = list(read_transcripts(path, dataset="d", cell="dylan", fields=MAP))
     assert len(found) == len(lines)
-    assert Counter(t.dataset for t in found) == Counter(line["task"].split("/")[0] for line in lines)
+    assert Counter(t.label for t in found) == Counter(line["task"].split("/")[0] for line in lines)
     for transcript, line in zip(found, lines, strict=True):
         made = debate_of(transcript, LastWord())
         texts = [[turn.text for turn in made.turns if turn.speaker == agent.name] for agent in made.agents]
         assert texts == [[text for text in replies if text is not None] for replies in line["agents"]]
         assert made.rounds == max(r for replies in line["agents"] for r, text in enumerate(replies) if text is not None)
-        written = debate_to_json(made, Header("old", transcript.dataset, transcript.cell, 1))
+        written = debate_to_json(made, Header("old", transcript.label, transcript.cell, 1))
         assert record_from_json(written).debate.turns == made.turns

@@ -1,4 +1,4 @@
-"""Logs of Inspect (UK AI Security Institute): how they are opened, and their samples in the words of the import format.
+"""Logs of Inspect (UK AI Security Institute), read by its own library: their scores, and the debates in them.
 
 The calls of models in a sample's transcript are the debate. The speaker is the innermost agent that made the call, else
 the role of its model, else the model if there are several. The calls of scorers are left out. A call heard an earlier
@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cortexdsl.errors import DataError, InputError
-from cortexdsl.records.messages import Message, debate_words, form_of, without_letters
+from cortexdsl.errors import CortexError, DataError, InputError
+from cortexdsl.logs.transcripts import WHERE, Message, own_message
 
 _MOST_BYTES = 4 << 30
 """Of the summaries of a log, and of each of its samples, unpacked; a zip bomb is larger."""
@@ -50,9 +50,8 @@ def is_json_log(value: Any) -> bool:
     return isinstance(value, dict) and {"eval", "version", "status"} <= set(value)
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[tuple[ModuleType, Any]]:
-    """Yield Inspect's module of logs and the head of a log; its errors while it reads become one sentence.
+def read_summaries(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield what a log says of each sample without its messages; a score of several values is one score for each.
 
     Raises
     ------
@@ -61,6 +60,43 @@ def opened(path: Path) -> Iterator[tuple[ModuleType, Any]]:
     DataError
         The log is damaged, or its run did not finish.
     """
+    with _opened(path) as (reader, head):
+        summaries = reader.read_eval_log_sample_summaries(str(path))
+    for row in (summary.model_dump() for summary in summaries):
+        scores: dict[str, Any] = {}
+        for name, score in (row["scores"] or {}).items():
+            parts = score["value"] if isinstance(score["value"], dict) else {"": score["value"]}
+            scores |= {f"{name}/{part}" if part else name: value for part, value in parts.items()}
+        yield row | {"dataset": head.eval.task, "model": _model_of(head), "scores": scores}
+
+
+def read_samples(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield each sample with its messages; raises the errors of `read_summaries`."""
+    with _opened(path) as (reader, head):
+        dataset = head.eval.dataset.name or head.eval.task
+        cell = _own_cell(head) or _model_of(head).rpartition("/")[2]
+        for sample in reader.read_eval_log_samples(str(path), resolve_attachments="core"):
+            where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
+            yield {WHERE: where, "id": sample.id, "epoch": sample.epoch, "dataset": dataset, "cell": cell,
+                   "sample": sample}  # fmt: skip
+
+
+def words_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the debate of a sample in the words of a transcript."""
+    sample = row["sample"]
+    target = sample.target if isinstance(sample.target, str) else next(iter(sample.target), "")
+    return {
+        "messages": _told(sample.messages) or _called(sample.events),
+        "question": sample.input if isinstance(sample.input, str) else "\n\n".join(one.text for one in sample.input),
+        "choices": sample.choices,
+        "answer": target or None,
+        "final": sample.output.completion or None,
+    }
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[ModuleType, Any]]:
+    """Yield Inspect's module of logs and the head of a log; its errors while it reads become one sentence."""
     try:
         reader = import_module("inspect_ai.log")
     except ImportError:
@@ -74,7 +110,7 @@ def opened(path: Path) -> Iterator[tuple[ModuleType, Any]]:
                 f"{path}: this run did not finish ({head.status})\n    finish it: inspect eval-retry {path.name}"
             )
         yield reader, head
-    except DataError:
+    except CortexError:
         raise
     except Exception as error:  # its readers raise what they like
         first = str(error.__cause__ or error).strip().splitlines() or [type(error).__name__]
@@ -84,51 +120,21 @@ def opened(path: Path) -> Iterator[tuple[ModuleType, Any]]:
         ) from None
 
 
-def model_of(head: Any) -> str:
-    """Return what ran, by the head of a log: the model, with the solver if the run names one."""
-    return f"{head.eval.model}, {head.eval.solver}" if head.eval.solver else str(head.eval.model)
+def _own_cell(head: Any) -> str | None:
+    """Return the cell that `cortexdsl export` names."""
+    return (head.eval.metadata or {}).get("cell")
 
 
-def inspect_words(path: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Yield the number of each sample, where it stands, and the sample in the words of the plain format.
-
-    Raises
-    ------
-    DataError, InputError
-        As `opened`; also a sample in which no model said anything.
-    """
-    with opened(path) as (reader, head):
-        samples = reader.read_eval_log_samples(str(path), resolve_attachments="core")
-        for number, sample in enumerate(samples, 1):
-            where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
-            with form_of("a debate", where):
-                words = _words(sample, head)
-            yield number, where, words
-
-
-def _words(sample: Any, head: Any) -> dict[str, Any]:
-    own, target = (head.eval.metadata or {}).get("cell"), sample.target
-    asked = sample.input if isinstance(sample.input, str) else "\n\n".join(one.text for one in sample.input)
-    return {
-        "id": str(sample.id),
-        "dataset": head.eval.dataset.name or head.eval.task,
-        "cell": own or model_of(head).rpartition("/")[2],
-        "replicate": sample.epoch,
-        **debate_words(_told(sample.messages) or _called(sample.events)),
-        "question": asked,
-        "choices": without_letters(sample.choices),
-        "answer": (target if isinstance(target, str) else next(iter(target), "")) or None,
-        "final": sample.output.completion or None,
-    }
+def _model_of(head: Any) -> str:
+    """Return what ran: the cell of a log of ours, else the model, with the solver if the run names one."""
+    solver = f", {head.eval.solver}" if head.eval.solver else ""
+    return _own_cell(head) or f"{head.eval.model}{solver}"
 
 
 def _told(messages: Sequence[Any]) -> list[Message]:
     """Return the messages of a log of ours, which say who spoke."""
     own = [(one, one.metadata) for one in messages if one.role == "assistant" and "heard" in (one.metadata or {})]
-    return [
-        Message(said["speaker"], said["text"], said["turn"], said["heard"], (said["stage"], said["round"]), one.model)
-        for one, said in own
-    ]
+    return [own_message(said, said["text"], one.model) for one, said in own]
 
 
 def _called(events: Sequence[Any]) -> list[Message]:
