@@ -131,7 +131,7 @@ class Transcript:
 
 
 def agent_of(name: str, model: str, persona: str | None) -> Agent:
-    """Return an agent of which a log knows these facts."""
+    """Return an agent with the facts that a log has."""
     return Agent(name, Model(model, model), persona)
 
 
