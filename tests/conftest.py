@@ -125,3 +125,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real benchmark samples (../shared/data) are not on this machine")
     return folder
+
+
+@pytest.fixture(scope="session")
+def with_inspect(repository: Path) -> Path:
+    """Python of `make logs`; the test is skipped without it."""
+    python = repository / "build" / "logs" / "bin" / "python"
+    if not python.is_file():
+        pytest.skip("inspect-ai is not installed: `make logs` puts it into build/logs")
+    return python

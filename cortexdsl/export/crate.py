@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -30,7 +29,7 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.verification import OWN, check_finished, is_recorded, verify_results
-from cortexdsl.records.tallies import JobTally, Tallies, total_of
+from cortexdsl.records.tallies import total_of
 
 METADATA = "ro-crate-metadata.json"
 WORKFLOW = "workflow/Snakefile"
@@ -180,8 +179,9 @@ def _metadata(source: ExportSource, entries: Mapping[str, dict[str, Any]]) -> di
     date = source.created.isoformat()
     digests = {label: facts.questions_digest for label, facts in plan.datasets.items()}
     values = [*_values("question digest of", "dataset", digests)]
-    tallies = Tallies(source.folder / "spent").read()
-    spent = [*_values("spent:", "spent", _calls(tallies))]
+    usage = total_of(source.tallies).usage
+    calls = {"calls": usage.calls, "input tokens": usage.input_tokens, "output tokens": usage.output_tokens}
+    spent = [*_values("spent:", "spent", calls | {"dollars": usage.dollars})]
     made = [{"@id": entity["@id"]} for path, entity in entries.items() if path.startswith(own)]
     given = [{"@id": one["@id"]} for path, one in entries.items() if not path.startswith((own, "workflow/"))]
     programs = sorted({entry.program for entry in read_journal(source.layout).files.values() if entry.program})
@@ -205,7 +205,8 @@ def _metadata(source: ExportSource, entries: Mapping[str, dict[str, Any]]) -> di
         "instrument": {"@id": WORKFLOW}, "actionStatus": "http://schema.org/CompletedActionStatus",
         "description": f"cortexdsl run {plan.spec or plan.experiment}",
         "object": [*given, *({"@id": value["@id"]} for value in values)],
-        "result": [*made, *({"@id": value["@id"]} for value in spent)], **_times(tallies),
+        "result": [*made, *({"@id": value["@id"]} for value in spent)],
+        **dict(zip(("startTime", "endTime"), (time.isoformat() for time in source.times), strict=True)),
     }  # fmt: skip
     graph = [
         about, root, workflow, *(entity for path, entity in entries.items() if path != WORKFLOW), run, *values, *spent,
@@ -226,18 +227,3 @@ def _values(what: str, kind: str, values: Mapping[str, Any]) -> Iterator[dict[st
     for name, value in values.items():
         yield {"@id": f"#{kind}-{quote(name, safe='')}", "@type": "PropertyValue", "name": f"{what} {name}",
                "value": value}  # fmt: skip
-
-
-def _calls(tallies: Sequence[JobTally]) -> dict[str, Any]:
-    """Return the sum of what the jobs spent."""
-    usage = total_of(tallies).usage
-    spent = {"calls": usage.calls, "input tokens": usage.input_tokens, "output tokens": usage.output_tokens}
-    return spent | {"dollars": usage.dollars}
-
-
-def _times(tallies: Sequence[JobTally]) -> dict[str, str]:
-    if not tallies:
-        return {}
-    first, last = min(tally.began for tally in tallies), max(tally.updated for tally in tallies)
-    return {name: datetime.fromtimestamp(int(time), UTC).isoformat() for name, time in
-            (("startTime", first), ("endTime", last))}  # fmt: skip

@@ -7,7 +7,7 @@ are further keys of the messages, which it allows.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from uuid import UUID
 
 from cortexdsl import __version__
 from cortexdsl.checksums import write_lines
+from cortexdsl.core import Debate, Turn
 from cortexdsl.errors import DataError
-from cortexdsl.export.source import ExportSource, ScoredDebate
+from cortexdsl.export.source import TOKENS, ExportSource, ScoredDebate
 from cortexdsl.logs.formats import OWN_MODELS
 from cortexdsl.plan.record import CellRecord
 from cortexdsl.records.rows import well_formed
@@ -116,15 +117,15 @@ def _sample(scored: ScoredDebate) -> dict[str, Any]:
     digest = sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     if scored.choices:
         asked["choices"] = scored.choices
-    messages, attributions = _messages(scored)
+    messages = list(scored.messages())
     sample: dict[str, Any] = {
         "sample_id": debate.question_id,
         "sample_hash": digest,
         "interaction_type": "multi_turn",
         "input": asked,
         "output": None,
-        "messages": messages,
-        "answer_attribution": attributions,
+        "messages": [{"turn_idx": place, **message} for place, (_, message) in enumerate(messages)],
+        "answer_attribution": list(_attributions(debate, messages)),
         "evaluation": {
             "score": scored.score, "is_correct": scored.score == 1, "num_turns": max(1, len(debate.all_turns))
         },
@@ -136,29 +137,21 @@ def _sample(scored: ScoredDebate) -> dict[str, Any]:
             "rounds": str(debate.rounds),
         },
     }  # fmt: skip
-    tokens = [(call.prompt_tokens, call.completion_tokens) for turn in debate.all_turns for call in turn.calls]
-    if all(count is not None for turn in tokens for count in turn):
-        sent, replied = (sum(count or 0 for count in counts) for counts in zip(*tokens, strict=True))
-        sample["token_usage"] = {"input_tokens": sent, "output_tokens": replied, "total_tokens": sent + replied}
+    counts = (count for turn in debate.all_turns for call in turn.calls
+              for count in (call.prompt_tokens, call.completion_tokens))  # fmt: skip
+    if all(count is not None for count in counts):
+        used = scored.tokens().values()
+        sample["token_usage"] = {kind: sum(counts[kind] for counts in used) for kind in TOKENS}
     return sample
 
 
-def _messages(scored: ScoredDebate) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the prompts and replies of a debate, and which answers were read from the replies."""
-    messages: list[dict[str, Any]] = []
-    attributions: list[dict[str, Any]] = []
-    whole = scored.record.debate
-    for stage, turn, model, prompts in scored.told():
-        about = {"stage": stage, "round": turn.round}
-        for prompt in prompts:
-            messages.append({"turn_idx": len(messages), **prompt, "to": turn.speaker, **about})
-        place = len(messages)
-        messages.append({"turn_idx": place, "role": "assistant", "content": turn.text, "speaker": turn.speaker,
-                         "model": model, **about, "turn": turn.turn, "heard": list(turn.heard)})  # fmt: skip
-        if turn.answer is not None:
-            is_last = stage == len(whole.stages) - 1 and turn.round == whole.stages[-1].rounds
-            attributions.append({
+def _attributions(debate: Debate, messages: Sequence[tuple[Turn, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Yield which answers were read from the replies."""
+    last = (len(debate.stages) - 1, debate.stages[-1].rounds)
+    for place, (turn, message) in enumerate(messages):
+        if "speaker" in message and turn.answer is not None:
+            is_last = (message["stage"], turn.round) == last
+            yield {
                 "turn_idx": place, "source": f"messages[{place}].content", "extracted_value": turn.answer,
-                "extraction_method": "custom", "is_terminal": is_last and turn.answer == whole.answer,
-            })  # fmt: skip
-    return messages, attributions
+                "extraction_method": "custom", "is_terminal": is_last and turn.answer == debate.answer,
+            }  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from cortexdsl.plan.record import CODEC, CellRecord
 from cortexdsl.records.rows import well_formed
 
 _VERSION = 2
-_COUNTS = ("input_tokens", "output_tokens", "total_tokens")
+_READ = ("step", "answer", "unparsed", "confidence", "confidence_stated")
+"""What a message says of its turn, besides who spoke and heard whom."""
 
 
 def export_inspect(folder: Path, target: Path) -> list[Path]:
@@ -67,13 +68,13 @@ def _sample(scored: ScoredDebate) -> dict[str, Any]:
         "epoch": scored.record.header.replicate,
         "input": scored.asked,
         "target": scored.golds or "",
-        "messages": [message for told in scored.told() for message in _messages(*told)],
+        "messages": [_message(place, *each) for place, each in enumerate(scored.messages())],
         "output": _output(debate.answer, models),
         "scores": {},
         "metadata": {"votes": dict(debate.votes), **outcome, "agents": models},
         "store": {},
         "events": [],
-        "model_usage": _usage(scored),
+        "model_usage": scored.tokens(),
         "attachments": {},
     }
     if scored.choices:
@@ -84,19 +85,15 @@ def _sample(scored: ScoredDebate) -> dict[str, Any]:
     return sample
 
 
-_OF_TURN = ("speaker", "text", "round", "turn", "step", "answer", "unparsed", "confidence", "confidence_stated")
-
-
-def _messages(stage: int, turn: Turn, model: str, prompts: Sequence[Mapping[str, str]]) -> Iterator[dict[str, Any]]:
-    """The prompt as it was sent, then the reply: who spoke, in which round, what was read from it."""
-    place = f"{f's{stage}' if stage else ''}t{turn.turn}"
-    for number, message in enumerate(prompts):
-        role = message["role"] if message["role"] in ("system", "user", "assistant", "tool") else "user"
-        about = {"to": turn.speaker, "round": turn.round}
-        yield {"id": f"{place}-{number}", "role": role, "content": message["content"], "metadata": about}
-    metadata = {name: getattr(turn, name) for name in _OF_TURN} | {"stage": stage, "heard": list(turn.heard)}
-    said = f"**{turn.speaker}**, round {turn.round}:\n\n{turn.text}"
-    yield {"id": place, "role": "assistant", "content": said, "model": model, "metadata": metadata}
+def _message(place: int, turn: Turn, message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message that Inspect View shows with its speaker, with what was read from it."""
+    role, content, facts = message.pop("role"), message.pop("content"), {**message}
+    if "speaker" in message:
+        content = f"**{turn.speaker}**, round {turn.round}:\n\n{content}"
+        facts |= {name: getattr(turn, name) for name in _READ if getattr(turn, name) is not None}
+    own = {"model": facts.pop("model")} if "model" in facts else {}
+    known = role in ("system", "user", "assistant", "tool")
+    return {"id": str(place), "role": role if known else "user", "content": content, "metadata": facts, **own}
 
 
 def _output(answer: str | None, models: Mapping[str, str]) -> dict[str, Any]:
@@ -108,17 +105,6 @@ def _output(answer: str | None, models: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _usage(scored: ScoredDebate) -> dict[str, dict[str, int]]:
-    used: dict[str, Counter[str]] = {}
-    for _, turn, model, _ in scored.told():
-        sent, replied = (
-            sum(getattr(call, kind) or 0 for call in (turn, *turn.requests))
-            for kind in ("prompt_tokens", "completion_tokens")
-        )
-        used.setdefault(model, Counter()).update(dict(zip(_COUNTS, (sent, replied, sent + replied), strict=True)))
-    return {model: dict(counts) for model, counts in used.items()}
-
-
 def _explanation(debate: Debate) -> str:
     votes = ", ".join(f"{answer}: {weight:g}" for answer, weight in debate.votes.items())
     tied = "; the vote was tied" if debate.was_tied else ""
@@ -128,7 +114,7 @@ def _explanation(debate: Debate) -> str:
 def _log(source: ExportSource, dataset: str, cell: CellRecord, samples: list[dict[str, Any]]) -> dict[str, Any]:
     plan = source.plan
     ids = list(dict.fromkeys(sample["id"] for sample in samples))
-    created = source.created.isoformat(timespec="seconds")
+    created, began, ended = (time.isoformat(timespec="seconds") for time in (source.created, *source.times))
     scored = [sample["scores"]["score"]["value"] for sample in samples if sample["scores"]]
     usage: dict[str, Counter[str]] = {}
     for model, counts in (each for sample in samples for each in sample["model_usage"].items()):
@@ -167,7 +153,7 @@ def _log(source: ExportSource, dataset: str, cell: CellRecord, samples: list[dic
             "completed_samples": len(samples),
             "scores": [{"name": "score", "scorer": "score", "params": {}, "metrics": metrics}],
         },
-        "stats": {"started_at": created, "completed_at": created, "model_usage": usage},
+        "stats": {"started_at": began, "completed_at": ended, "model_usage": usage},
         "samples": samples,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.history import recorded_tasks
 from cortexdsl.plan.record import CellRecord, PlanRecord, read_plan
 from cortexdsl.records import Record, read_debates
+from cortexdsl.records.tallies import JobTally, Tallies
 from cortexdsl.tasks.task import Item
+
+TOKENS = ("input_tokens", "output_tokens", "total_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,29 @@ class ScoredDebate:
         """The options of its question, each after its letter."""
         return [f"{label}: {text}" for label, text in self.item.question.options] if self.item else []
 
-    def told(self) -> Iterator[tuple[int, Turn, str, Sequence[Mapping[str, str]]]]:
-        """Yield the number of the stage of each turn, the turn, the name of its model, and the messages of its call."""
+    def messages(self) -> Iterator[tuple[Turn, dict[str, Any]]]:
+        """Yield each message after its turn: the prompts as they were sent, then the reply, and who spoke when."""
         for number, stage in enumerate(self.record.debate.stages):
             models = {turn: model.model for turn, model in stage.models_of_turns().items()}
             for turn in stage.turns:
-                yield number, turn, models.get(turn.turn, "unknown"), prompts(self.calls.get(turn.call or ""))
+                when = {"stage": number, "round": turn.round}
+                for prompt in prompts(self.calls.get(turn.call or "")):
+                    yield turn, {**prompt, "to": turn.speaker, **when}
+                yield turn, {
+                    "role": "assistant", "content": turn.text, "speaker": turn.speaker,
+                    "model": models.get(turn.turn, "unknown"), **when, "turn": turn.turn, "heard": list(turn.heard),
+                }  # fmt: skip
+
+    def tokens(self) -> dict[str, dict[str, int]]:
+        """Return the `TOKENS` of each model; unknown counts are left out."""
+        used: dict[str, Counter[str]] = {}
+        for turn, message in self.messages():
+            if "speaker" in message:
+                sent = sum(call.prompt_tokens or 0 for call in turn.calls)
+                replied = sum(call.completion_tokens or 0 for call in turn.calls)
+                counts = dict(zip(TOKENS, (sent, replied, sent + replied), strict=True))
+                used.setdefault(message["model"], Counter()).update(counts)
+        return {model: dict(counts) for model, counts in used.items()}
 
 
 @dataclass(frozen=True)
@@ -82,6 +103,20 @@ class ExportSource:
     def created(self) -> datetime:
         """The time of the plan: the same for each export of the same results."""
         return datetime.fromtimestamp(int(Path(self.layout.plan).stat().st_mtime), UTC)
+
+    @cached_property
+    def tallies(self) -> Sequence[JobTally]:
+        """What its jobs spent."""
+        return Tallies(Path(self.layout.spent)).read()
+
+    @property
+    def times(self) -> tuple[datetime, datetime]:
+        """When its first job began and its last one ended; the time of the plan if no job said so."""
+        seconds = [time for tally in self.tallies for time in (tally.began, tally.updated)]
+        if not seconds:
+            return self.created, self.created
+        first, last = (datetime.fromtimestamp(int(time), UTC) for time in (min(seconds), max(seconds)))
+        return first, last
 
     @cached_property
     def _known(self) -> tuple[Mapping[tuple[str, str], Item], str]:

@@ -67,7 +67,8 @@ def read_summaries(path: Path) -> Iterator[dict[str, Any]]:
         for name, score in (row["scores"] or {}).items():
             parts = score["value"] if isinstance(score["value"], dict) else {"": score["value"]}
             scores |= {f"{name}/{part}" if part else name: value for part, value in parts.items()}
-        yield row | {"dataset": head.eval.task, "model": _model_of(head), "scores": scores}
+        dataset = head.eval.dataset.name if _own_cell(head) else head.eval.task  # a task of ours is one cell
+        yield row | {"dataset": dataset, "model": _model_of(head), "scores": scores}
 
 
 def read_samples(path: Path) -> Iterator[dict[str, Any]]:
@@ -134,7 +135,8 @@ def _model_of(head: Any) -> str:
 def _told(messages: Sequence[Any]) -> list[Message]:
     """Return the messages of a log of ours, which say who spoke."""
     own = [(one, one.metadata) for one in messages if one.role == "assistant" and "heard" in (one.metadata or {})]
-    return [own_message(said, said["text"], one.model) for one, said in own]
+    # Their text follows a line that says who spoke.
+    return [own_message(said, said.get("text", one.text.partition("\n\n")[2]), one.model) for one, said in own]
 
 
 def _called(events: Sequence[Any]) -> list[Message]:
