@@ -86,6 +86,12 @@ def test_a_metric_is_added_in_two_files(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_the_example_of_the_manual_is_this_metric(repository: Path) -> None:
+    page = " ".join((repository / "docs/extending.md").read_text(encoding="utf-8").split())
+    assert DECLARATION.strip() in page
+    assert " ".join(FUNCTION.split()) in page
+
+
 def test_a_column_that_is_declared_without_a_function_is_not_made_up() -> None:
     """Scores of texts and of other readings are filled by the job that knows the question."""
     found = registry.find_measures(METRICS.values())
