@@ -141,7 +141,7 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
         tuple(_directions(named, {*args.lower, *args.higher})),
     )
     if args.report:
-        means = metrics_table(table, metrics, seed=args.seed)
+        means = metrics_table(table, metrics)
         means["metric"] = means["metric"].replace({table.metric(name).name: name for name in metrics})
         data = ReportData(
             PlanRecord(),

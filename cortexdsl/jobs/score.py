@@ -165,7 +165,7 @@ def join(plan: AnyPlan) -> list[str]:
         rows = [row for part in parts for row in read_rows(part)]
         target = Path(plan.layout.table(table))
         if table == "rounds":
-            round_table(rows, seed=plan.seed).to_csv(target, index=False)
+            round_table(rows).to_csv(target, index=False)
             continue
         if table == "scores":
             check_cells(plan, rows, batches_by_cell(plan, batches_run(plan) or plan.batches))

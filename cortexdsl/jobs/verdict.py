@@ -128,7 +128,7 @@ def write_verdict(layout: Layout) -> None:
     joined = join(plan)
     record_damage(layout, "damage", read_journal(layout).missing_entries)
     scores = replace(read_table(Path(layout.table("scores"))), most=plan.most, fixed=plan.fixed)
-    metrics_table(scores, seed=plan.seed).to_csv(layout.metrics, index=False)
+    metrics_table(scores).to_csv(layout.metrics, index=False)
     _write_comparisons(plan, scores)
     _write_claims(plan, scores)
     tables = (layout.metrics, layout.comparisons, layout.hypotheses)

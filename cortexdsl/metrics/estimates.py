@@ -10,9 +10,7 @@ Intervals (95 % by default):
 - a yes or no (a score of 0 or 1, consensus, a tie): Wilson's, at the effective number of questions
   p (1 - p) / SE^2, which is their number for one replicate, and at most questions x replicates for several, made
   fewer where few units tell the variance (Korn and Graubard 1998);
-- all else with 20 to 2000 units: bias-corrected and accelerated bootstrap over units, seeded;
-- all else with fewer (the bootstrap is too narrow) or more (it adds nothing): Student's t on the linearised ratio,
-  clipped to the range of the metric if it has one;
+- all else: Student's t on the linearised ratio, clipped to the range of the metric if it has one;
 - one unit: none.
 
 Over datasets (`all`) the estimate is the plain mean, as the papers average. Wilson's limits are then combined by
@@ -27,11 +25,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
 from cortexdsl.core import Bools, Floats
@@ -40,15 +36,10 @@ from cortexdsl.core.metrics import METRICS
 from cortexdsl.errors import InputError
 from cortexdsl.metrics.rows import MetricRow, RoundRow
 from cortexdsl.metrics.scores import Row
-from cortexdsl.stats.inference.bootstrap import Resampled, bca
 from cortexdsl.stats.inference.outcomes import LEVEL, few_units, jackknife_factors, satterthwaite, wilson
 from cortexdsl.stats.tables.rows import columns_of
 from cortexdsl.stats.tables.score_table import ALL, ScoreTable, metric_named, score_table
 from cortexdsl.stats.tables.selective import SCORE, linearised_statistic
-
-FEW, MANY = 20, 2000
-DRAWS = 4000
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
@@ -109,7 +100,7 @@ class MetricEstimate:
     questions: int
 
 
-def estimate(metric: Metric, parts: Sequence[Sums], seed: int, level: float = LEVEL) -> MetricEstimate:
+def estimate(metric: Metric, parts: Sequence[Sums], level: float = LEVEL) -> MetricEstimate:
     """Estimate a metric of a cell on one dataset, or its mean over several.
 
     Parameters
@@ -117,8 +108,6 @@ def estimate(metric: Metric, parts: Sequence[Sums], seed: int, level: float = LE
     metric : Metric
     parts : sequence of Sums
         One for each dataset; at least one.
-    seed : int
-        Of the bootstrap.
     level : float
         Of the interval, in (0, 1).
     """
@@ -130,14 +119,11 @@ def estimate(metric: Metric, parts: Sequence[Sums], seed: int, level: float = LE
     if all(part.binary for part in parts):
         limits = [_wilson(part, level) for part in parts]
         low, high = limits[0] if len(limits) == 1 else _mover(values, np.array(limits))
-    elif all(part.informative >= FEW and len(part.top) <= MANY for part in parts):
-        low, high = _bootstrap(parts, seed, level)
     else:
         low, high = _student(parts, level)
-        if metric.unit == "share":
-            low, high = max(low, 0.0), min(high, 1.0)
-    if metric.statistic or metric.values:
-        low, high = max(low, metric.range[0]), min(high, metric.range[1])
+    lowest, highest = metric.range
+    if lowest <= value <= highest:  # a table of another program may be in percent
+        low, high = max(low, lowest), min(high, highest)
     return MetricEstimate(value, low, high, questions)
 
 
@@ -167,34 +153,8 @@ def _student(parts: Sequence[Sums], level: float) -> tuple[float, float]:
     return value - reach, value + reach
 
 
-def _bootstrap(parts: Sequence[Sums], seed: int, level: float) -> tuple[float, float]:
-    value = np.array([np.mean([part.estimate for part in parts])])
-    draws = np.mean([_draws(part, seed, k) for k, part in enumerate(parts)], axis=0)[:, None]
-    pull = np.concatenate([part.influence for part in parts])
-    square = (pull**2).sum()
-    skew = np.array([(pull**3).sum() / (6 * square**1.5) if square > 0 else 0.0])
-    error = np.array([np.sqrt(sum(part.error**2 for part in parts)) / len(parts)])
-    low, high = bca(Resampled(value, error, draws, np.full_like(draws, error[0]), skew), level)
-    return float(low[0]), float(high[0])
-
-
-def _draws(part: Sums, seed: int, dataset: int) -> Floats:
-    """Return bootstrap estimates, (DRAWS,); a resample without any weight repeats the estimate."""
-    counts = _counts(seed, dataset, len(part.top))
-    top, bottom = counts @ part.top, counts @ part.bottom
-    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), part.estimate)
-
-
-@lru_cache(maxsize=8)
-def _counts(seed: int, dataset: int, units: int) -> NDArray[np.float32]:
-    """Return how often each unit is drawn, (DRAWS, units): once for all metrics and cells of a dataset."""
-    random = np.random.default_rng([seed, dataset, units])
-    drawn = random.integers(0, units, (DRAWS, units)) + np.arange(DRAWS)[:, None] * units
-    return np.bincount(drawn.ravel(), minlength=DRAWS * units).reshape(DRAWS, units).astype(np.float32)
-
-
 def metrics_table(
-    scores: ScoreTable, metrics: Sequence[str] = (), *, seed: int = 0, level: float = LEVEL
+    scores: ScoreTable, metrics: Sequence[str] = (), *, level: float = LEVEL
 ) -> pd.DataFrame:
     """Estimate metrics from a table of scores.
 
@@ -205,8 +165,6 @@ def metrics_table(
     metrics : sequence of str
         Names or aliases of the registry, or further score columns of the table; empty: every registered metric
         that the table has columns for.
-    seed : int
-        Of the bootstrap intervals.
     level : float
         Of the intervals.
 
@@ -229,7 +187,7 @@ def metrics_table(
         for metric in (*METRICS.values(), *filter(None, map(of_label, scores.frame.columns)))
         if _has(metric, scores)
     ]
-    rows = [row for metric in chosen for row in _rows(scores, metric, seed, level)]
+    rows = [row for metric in chosen for row in _rows(scores, metric, level)]
     frame = pd.DataFrame(rows, columns=columns_of(MetricRow))
     order = {name: k for k, name in enumerate([*scores.datasets, ALL])}
     cells = {name: k for k, name in enumerate(scores.cells)}
@@ -237,7 +195,7 @@ def metrics_table(
     return frame.iloc[np.argsort(by.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
-def _rows(scores: ScoreTable, metric: Metric, seed: int, level: float) -> Iterator[tuple[object, ...]]:
+def _rows(scores: ScoreTable, metric: Metric, level: float) -> Iterator[tuple[object, ...]]:
     top = scores.column(metric.column)
     bottom = scores.column(metric.per) if metric.per else np.where(np.isnan(top), np.nan, 1.0)
     for c, cell in enumerate(scores.cells):
@@ -250,16 +208,16 @@ def _rows(scores: ScoreTable, metric: Metric, seed: int, level: float) -> Iterat
                 else:
                     sums = _sums(scores, metric, top, bottom, rows, d)
                 found.append((sums, len(np.unique(scores.replicate[rows]))))
-                yield _row(dataset, cell, metric, [sums], found[-1][1], seed, level)
+                yield _row(dataset, cell, metric, [sums], found[-1][1], level)
         if len(found) == len(scores.datasets) > 1:
             parts, replicates = [part for part, _ in found], min(count for _, count in found)
-            yield _row(ALL, cell, metric, parts, replicates, seed, level)
+            yield _row(ALL, cell, metric, parts, replicates, level)
 
 
 def _row(
-    dataset: str, cell: str, metric: Metric, parts: Sequence[Sums], replicates: int, seed: int, level: float
+    dataset: str, cell: str, metric: Metric, parts: Sequence[Sums], replicates: int, level: float
 ) -> tuple[object, ...]:
-    e = estimate(metric, parts, seed, level)
+    e = estimate(metric, parts, level)
     return dataset, cell, metric.name, e.value, e.low, e.high, e.questions, replicates
 
 
@@ -313,14 +271,14 @@ _METRICS = ("accuracy", "consensus", "agent_accuracy", "improvement", "debating"
 _KEYS = ["dataset", "cell", "replicate", "question_id"]
 
 
-def round_table(rows: Sequence[Row], *, seed: int = 0, level: float = LEVEL) -> pd.DataFrame:
+def round_table(rows: Sequence[Row], *, level: float = LEVEL) -> pd.DataFrame:
     """Estimate accuracy and consensus after each round.
 
     Parameters
     ----------
     rows : sequence of dict
         Of `by_round.round_rows`, for all datasets together; fresh, or read back from a CSV file as text.
-    seed, level
+    level
         Of the intervals (`cortexdsl.metrics.estimates`).
 
     Returns
@@ -347,7 +305,7 @@ def round_table(rows: Sequence[Row], *, seed: int = 0, level: float = LEVEL) -> 
         now["debating"] = had.astype(float)
         for column in ("density", "reciprocity"):
             now[column] = now[column].astype(float).where(had)
-        table = metrics_table(score_table(now.drop(columns="round")), _METRICS, seed=seed, level=level)
+        table = metrics_table(score_table(now.drop(columns="round")), _METRICS, level=level)
         tables.append(_wide(table, round_))
     whole = pd.concat(tables, ignore_index=True)
     first = {key: k for k, key in enumerate(dict.fromkeys(zip(whole["dataset"], whole["cell"], strict=True)))}

@@ -10,7 +10,7 @@ from scipy import stats
 
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.stats.inference.accuracies import score_tests
-from cortexdsl.stats.inference.bootstrap import bca, log_ratio, resample, studentised
+from cortexdsl.stats.inference.bootstrap import log_ratio, resample, studentised
 from cortexdsl.stats.inference.contrasts import contrast_outcomes, mean_outcome, ratio_outcome
 from cortexdsl.stats.inference.outcomes import (
     clopper_pearson,
@@ -105,20 +105,6 @@ def test_the_interval_of_a_metric_is_that_of_a_claim_about_it() -> None:
     found, shown = mean_outcome(units(once, "score", ["a"]), 0, 0.7, 1), metrics_table(once, ["accuracy"]).iloc[0]
     assert (shown["ci_low"], shown["ci_high"]) == pytest.approx(wilson(7, 12))
     assert (found.low, found.high) == pytest.approx(clopper_pearson(7, 12)), "that which its exact test inverts"
-
-
-def test_bca_is_scipys() -> None:
-    """The same interval as scipy.stats.bootstrap(method="BCa") on paired differences, up to the draw of resamples."""
-    random = np.random.default_rng(3)
-    first, second = random.exponential(100, (1, 80)), random.exponential(80, (1, 80))
-    sample = units(score_table(long_table({"a": first, "b": second}, "tokens")), "tokens", ["a", "b"])
-    drawn = resample(sample, (PAIR @ sample.parts).T, seed=1, draws=20_000)
-    low, high = bca(drawn)
-    theirs = stats.bootstrap(
-        ((first - second)[0],), np.mean, method="BCa", n_resamples=20_000, rng=np.random.default_rng(1)
-    ).confidence_interval
-    width = theirs.high - theirs.low
-    assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high), abs=0.02 * width)
 
 
 def test_bootstrap_standard_errors_are_those_of_the_resample() -> None:

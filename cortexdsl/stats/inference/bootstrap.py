@@ -2,8 +2,7 @@
 
 One set of resampling counts serves every test (a matrix product over units), so all comparisons share their draws, and
 forty of them cost little more than one. Differences and ratios get the studentised bootstrap, whose p-value and
-interval are one procedure; for skewed counts of tokens it errs less than sign flips, Student's t, and BCa, which is
-here for single means.
+interval are one procedure; for skewed counts of tokens it errs less than sign flips and Student's t.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from cortexdsl.core import Floats
 from cortexdsl.stats.inference.outcomes import LEVEL, Outcome, jackknife_factors, standard_error
@@ -33,15 +31,12 @@ class Resampled:
         Bootstrap estimates.
     errors : (draws, tests) array
         Their standard errors, each from its resample.
-    skew : (tests,) array
-        The acceleration of BCa.
     """
 
     estimate: Floats
     error: Floats
     draws: Floats
     errors: Floats
-    skew: Floats
 
 
 def resample_counts(sample: Units, draws: int, seed: int) -> Iterator[Floats]:
@@ -79,27 +74,7 @@ def resample(sample: Units, contributions: Floats, seed: int, draws: int = DRAWS
         first.append(moved)
         second.append(spread)
     spread = np.maximum(np.concatenate(second), 0)
-    cube = (centred**3).sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        skew = np.nan_to_num(cube / (6 * (centred**2).sum(axis=0) ** 1.5))
-    return Resampled(estimate, error, estimate + np.concatenate(first), np.sqrt(spread), skew)
-
-
-def bca(drawn: Resampled, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Return bias-corrected and accelerated (BCa) intervals, (tests,) each.
-
-    References
-    ----------
-    Efron 1987, JASA 82:171.
-    """
-    low, high, draws = drawn.estimate.copy(), drawn.estimate.copy(), len(drawn.draws)
-    below = (drawn.draws < drawn.estimate).mean(axis=0) + 0.5 * (drawn.draws == drawn.estimate).mean(axis=0)
-    for test in np.flatnonzero(drawn.error > 0):
-        bias, skew = stats.norm.ppf(np.clip(below[test], 0.5 / draws, 1 - 0.5 / draws)), drawn.skew[test]
-        z = bias + stats.norm.ppf([(1 - level) / 2, (1 + level) / 2])
-        at = stats.norm.cdf(bias + z / (1 - skew * z))
-        low[test], high[test] = np.quantile(drawn.draws[:, test], at)
-    return low, high
+    return Resampled(estimate, error, estimate + np.concatenate(first), np.sqrt(spread))
 
 
 def studentised(drawn: Resampled, null: Floats, level: float = LEVEL, test: str = "") -> list[Outcome]:
@@ -182,7 +157,6 @@ def log_ratio(sample: Units, powers: Floats, seed: int, draws: int = DRAWS) -> R
         np.array([np.sqrt((influence**2).sum())]),
         whole[keep, None],
         np.sqrt(np.maximum(np.concatenate(errors)[keep, None], 0)),
-        np.zeros(1),
     )
 
 
