@@ -9,7 +9,6 @@ from cortexdsl.plan.persistence.run_record import begin_run, end_run
 from cortexdsl.jobs.serve import (
     refuse_missing_engines,
     refuse_paid,
-    refuse_unseeded,
     refuse_unset,
     lines_in_force,
     start_servers,
@@ -57,7 +56,6 @@ def begin(needed, experiments):
     for name, lock in zip(experiments, LOCKS):
         record_begin(name, needed, has_lock=lock is not None)
     SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
-    refuse_unseeded([plan_of(name) for name in sorted(asking)])
     for name in experiments:
         write_compiled(plan_of(name))
     for line in lines_in_force([plan_of(name) for name in sorted(asking)]):

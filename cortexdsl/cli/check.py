@@ -14,7 +14,7 @@ from typing import Any
 from cortexdsl.cli.data import dataset_lines, unpinned
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.jobs.options import FLAG, VerbParser
-from cortexdsl.jobs.serve import unseeded_line, unset_keys, unset_variables
+from cortexdsl.jobs.serve import unset_keys, unset_variables
 from cortexdsl.models.probe import Probe, probe
 from cortexdsl.numbers import counted
 from cortexdsl.plan.compiler import Compilation, compile_spec
@@ -24,7 +24,6 @@ from cortexdsl.plan.forecast.warnings import (
     labels_of_own_turns,
     models_of,
     partial_judges,
-    prompts_too_long,
     steps_that_show_nothing,
     unclaimed_cells,
 )
@@ -206,7 +205,7 @@ def _say(level: str, problem: Problem, text: str = "", *, is_json: bool, **more:
 def ask_models(plan: Plan, *, is_json: bool) -> bool:
     """Send small calls to the models of a plan, print the results, and return whether all models answered."""
     models = {model.name: model for model in models_of(plan)}
-    probes = asyncio.run(probe(list(models.values()), connections=plan.limits.connections))
+    probes = asyncio.run(probe(list(models.values())))
     say = partial(_say, is_json=is_json)
     if is_json:
         print(*(json.dumps({"level": "error" if one.problem else "model", **asdict(one)}) for one in probes), sep="\n")
@@ -215,12 +214,7 @@ def ask_models(plan: Plan, *, is_json: bool) -> bool:
     errors = [f"model {one.entry} ({one.model}): {one.problem}\n{one.remedy}" for one in probes if one.problem]
     for error in () if is_json else errors:  # as JSON they are rows of models
         say("error", Problem.of(plan.spec_path, error))
-    needed = (one for one in probes if models[one.entry].deterministic and not one.problem)
-    lost = [unseeded_line(one.entry, one.model, one.seed) for one in needed if one.seed != "honoured"]
-    for error in lost:
-        say("error", Problem.of(plan.spec_path, error))
-    warnings = prompts_too_long(plan, {one.entry: one.context for one in probes if one.context is not None})
-    warnings += [
+    warnings = [
         f"model {one.entry} gives no probabilities of its tokens: `confidence: logprob` will be empty\n"
         "    use consistency(5) or verifier, or a server that gives them"
         for one in probes
@@ -234,22 +228,15 @@ def ask_models(plan: Plan, *, is_json: bool) -> bool:
     ]
     for warning in warnings:
         say("warning", Problem.of(plan.spec_path, warning))
-    return not errors and not lost
-
-
-def _seeds(one: Probe) -> str:
-    if one.seed == "lost":
-        return f"lost with {one.at_once} at once"
-    return f"{one.seed}, also {one.at_once} at once" if one.at_once and one.seed == "honoured" else one.seed
+    return not errors
 
 
 def _model_table(probes: Sequence[Probe]) -> str:
-    rows = [("model", "name", "answers", "context", "seed", "price", "logprobs")]
+    rows = [("model", "name", "answers", "seed", "price", "logprobs")]
     rows += [
         (
             one.entry, one.model, "no" if one.problem else "yes",
-            "unknown" if one.context is None else f"{one.context:,}",
-            "-" if one.problem else _seeds(one), "known" if one.is_priced else "unknown",
+            "-" if one.problem else one.seed, "known" if one.is_priced else "unknown",
             one.logprobs,
         )
         for one in probes

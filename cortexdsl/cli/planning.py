@@ -31,7 +31,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import most_of_question, rehearse_plan, rehearsed_loads
 from cortexdsl.plan.forecast.rounds import MORE, rounds_of
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
-from cortexdsl.plan.forecast.warnings import prompts_too_long, race_in_words
+from cortexdsl.plan.forecast.warnings import race_in_words
 from cortexdsl.plan.learned import fit_in_words
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import plan_record
@@ -74,8 +74,6 @@ def run_plan(args: argparse.Namespace) -> int:
             record_files(plan.layout, [args.out])
     else:
         print(_table(plan, total, by_cell))
-        for warning in prompts_too_long(plan):
-            print(f"warning: {warning}", file=sys.stderr)
     return 0
 
 

@@ -153,8 +153,6 @@ class Model:
     """Dollars per million tokens: {input, output, cached}."""
     reasoning_tokens: int = word(0, ge=0, le=10_000_000)
     """The expected tokens of reasoning per reply, for cost estimates."""
-    context: int | None = word(None, ge=1, le=100_000_000)
-    """The most tokens of prompt and reply together. The commands plan and check warn of prompts that do not fit."""
     active_parameters: float | None = word(None, gt=0, le=1e30)
     """For a mixture of experts: the parameters that one token uses. Default: all."""
     rate: Rate | None = word(None)
@@ -163,9 +161,6 @@ class Model:
     timeout: float | None = word(None, ge=1, le=86_400)
     """How long one attempt of a call may take: a number of seconds, or a text such as 20 min. Default: 5 min. Replies
     are streamed if it is longer."""
-    deterministic: bool = word(False)
-    """true: the run starts only if the server gives the same reply to the same seed, both when idle and under
-    load."""
     cache: bool = word(False)
     """Whether the provider caches the beginning that prompts share, for five minutes. Only Claude needs this key."""
     function_calls: bool | None = word(None)

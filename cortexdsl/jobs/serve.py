@@ -15,7 +15,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import Popen
-from typing import TYPE_CHECKING
 
 from cortexdsl.core import KnowledgeSource, Model
 from cortexdsl.engine.methods import pool_sources
@@ -26,7 +25,6 @@ from cortexdsl.models.endpoints.providers import Unset, redirected, unset_variab
 from cortexdsl.models.rounds.engines import program_of
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.servers.addresses import write_addresses
-from cortexdsl.models.servers.pages import engine_of
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.addresses import is_address
 from cortexdsl.models.transports.registry import transport_type
@@ -35,17 +33,12 @@ from cortexdsl.plan.forecast.warnings import models_of
 from cortexdsl.plan.jobs.schedule import LOCAL_SIMILARITIES
 from cortexdsl.plan.models import may_cost, tool_sources
 from cortexdsl.plan.persistence.controls import in_words
-from cortexdsl.records.seed_probes import SeedProbe, write_seed_probes
-
-if TYPE_CHECKING:
-    from cortexdsl.models.probe import Probe
 
 READY = "/models"
 """The path below the address of a server that says whether it is ready."""
 ELSEWHERE_WITHIN = 10.0
 """Seconds that a server has to answer which this run did not start."""
 _HOPELESS = ("authentication", "bad_request", "not_found", "foreign")  # errors that every job would have, too
-"""The environment variable that tells a job how many of its kind may run at once."""
 
 
 def lines_in_force(plans: Sequence[Plan]) -> list[str]:
@@ -196,7 +189,7 @@ def start_servers(plans: Sequence[Plan]) -> list[Running]:
 
     A server that several experiments declare alike is started once. One without a command is only waited for. Each
     model is then sent a few small calls (`cortexdsl.models.probe`): a model that the server does not have ends the run
-    here, and whether it keeps seeds is stored for the report.
+    here.
 
     Raises
     ------
@@ -266,63 +259,13 @@ def _probe_models(declared: _Declared, address: str) -> None:
     from cortexdsl.models.probe import probe  # late: only a run with servers needs it
 
     models = [_straight(model) for model in declared.models()]
-    connections = max(plan.limits.connections for plan in declared.plans)
     shared = SharedState()
     shared.secrets.add_served({declared.entry.env: address})
-    probes = asyncio.run(probe(models, shared, connections=connections))
-    needing = {model.name for model in models if model.deterministic}
-    for one in probes:
-        if one.entry in needing and not one.problem and one.seed != "honoured":
-            raise ModelError(f"server {declared.name}: {unseeded_line(one.entry, one.model, one.seed)}")
+    for one in asyncio.run(probe(models, shared)):
         if one.kind in _HOPELESS:
             raise ModelError(
                 f"server {declared.name}: model {one.entry} ({one.model}): {one.problem}\n    {one.remedy}"
             )
-    for plan in declared.plans:
-        _keep(plan, probes, engine_of(address))
-
-
-def _keep(plan: Plan, probes: Sequence[Probe], engine: str = "") -> None:
-    """Store what was found about seeds, for the report."""
-    found = [SeedProbe(one.entry, one.model, one.seed, one.at_once, engine) for one in probes]
-    write_seed_probes(Path(plan.layout.root), found)
-
-
-def refuse_unseeded(plans: Sequence[Plan]) -> None:
-    """Refuse to run a model that is `deterministic: true` and does not keep seeds; keep what the others showed.
-
-    Models of declared servers were probed when the server was up.
-
-    Raises
-    ------
-    ModelError
-        A model does not keep seeds, or does not answer.
-    """
-    from cortexdsl.models.probe import probe  # late: only a run with such models needs it
-
-    for plan in plans:
-        served = {f"env:{server.env}" for server in plan.servers.values()}
-        needing = [model for model in models_of(plan) if model.deterministic and model.api_base not in served]
-        probes = asyncio.run(probe(needing, connections=plan.limits.connections)) if needing else []
-        for one in probes:
-            if one.problem:
-                raise ModelError(f"model {one.entry} ({one.model}): {one.problem}\n    {one.remedy}")
-            if one.seed != "honoured":
-                raise ModelError(unseeded_line(one.entry, one.model, one.seed))
-        if probes:
-            _keep(plan, probes)
-
-
-def unseeded_line(entry: str, model: str, seed: str) -> str:
-    """Return the error of a model that is `deterministic: true` and was not found so."""
-    from cortexdsl.models.probe import SEEDS_IN_WORDS
-
-    return (
-        f"model {entry} ({model}) is to be deterministic, and {SEEDS_IN_WORDS[seed]}\n"
-        "    configure the server so that replies do not depend on other calls (vLLM: VLLM_BATCH_INVARIANT=1), "
-        "lower `limits: connections`, or remove `deterministic: true`"
-    )
-
 
 def _straight(model: Model) -> Model:
     name = model.model.partition("/")[2]

@@ -196,7 +196,6 @@ MORE: Mapping[tuple[str, str], str] = {
     ("DatasetText", "entry"): "grading.md#programs",
     ("ExpectedText", "correlation"): "power.md",
     ("LimitsText", "failed"): "failures.md#too-many-failures",
-    ("ModelText", "deterministic"): "failures.md#seeds-under-load",
     ("ModelText", "drop"): "providers.md#parameters-that-a-provider-does-not-take",
     ("TrainText", "samples"): "training.md#guided-replies-and-pairs",
     ("protocol", "similarity"): "language/protocol.md#similarity",

@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.errors import SpecError
 from cortexdsl.plan.compiler import compile_spec, validate_experiment
-from cortexdsl.plan.forecast.cost import longest_prompts, template_problems
+from cortexdsl.plan.forecast.cost import template_problems
 from cortexdsl.plan.rehearsal.explain import explain
 
 SPEC = """\
@@ -43,16 +43,6 @@ def test_each_wording_is_rendered_before_a_run(name: str, tmp_path: Path) -> Non
     examined = validate_experiment(written(tmp_path, **{name: PLAIN + "{{ 1 / (round - round) }}"}))
     assert not examined.problems
     assert {name in problem.where for problem in template_problems(examined)} == {True}
-
-
-@pytest.mark.parametrize("name", ["plain", "other", "third"])
-def test_the_longest_prompt_is_that_of_the_longest_wording_also_of_a_method_that_is_handed_questions(
-    name: str, tmp_path: Path
-) -> None:
-    plan = compile_spec(written(tmp_path, **{name: PLAIN + "long " * 1000}))
-    longest = longest_prompts(plan)
-    assert longest["vote", "small"] >= 1250
-    assert longest["vote", "small"] == longest["expert", "small"]
 
 
 def test_a_method_and_the_one_that_it_hands_questions_to_have_as_many_variants(tmp_path: Path) -> None:

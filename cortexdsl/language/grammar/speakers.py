@@ -47,8 +47,7 @@ LITELLMS_OWN = (
 """Options for litellm itself, which are not sent to a server."""
 
 
-_OF_SERVERS = ("api_base", "api_key_env", "rate", "timeout", "deterministic", "cache",
-               "function_calls")  # fmt: skip
+_OF_SERVERS = ("api_base", "api_key_env", "rate", "timeout", "cache", "function_calls")
 
 
 def _addresses(value: object) -> str | list[str]:

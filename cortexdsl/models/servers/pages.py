@@ -71,21 +71,3 @@ async def listed_models(address: str | None, key: str | None) -> Mapping[str, Ma
     entries = page.object().get("data")
     named = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     return {str(entry["id"]): entry for entry in named if "id" in entry}
-
-
-def engine_of(address: str, timeout: float = 2.0) -> str:
-    """Return the name and version of the server at an address; empty if it does not say."""
-    for path, key, name in (
-        ("/version", "version", "vLLM"),
-        ("/api/version", "version", "Ollama"),
-        ("/props", "build_info", "llama.cpp"),
-    ):
-        version = read_page(root_of(address) + path, timeout).object().get(key)
-        if isinstance(version, str):
-            return f"{name} {version[:60]}"
-    return ""
-
-
-def root_of(address: str) -> str:
-    """Return the root of a server from an `api_base`: its own pages are outside of `/v1`."""
-    return address.rstrip("/").removesuffix("/v1")

@@ -177,9 +177,3 @@ def estimated_dollars(model: Model, prompt: int, completion: int) -> float:
     """Return the dollars of tokens, none of them cached; 0 for a model without a known price."""
     price = known_price(model)
     return 0.0 if price is None else price.dollars(prompt, completion)
-
-
-def context_of(model: str) -> int | None:
-    """Return the most tokens of a prompt that litellm's list has for a model; None if it has none."""
-    most = _entry(model).get("max_input_tokens")
-    return most if isinstance(most, int) else None

@@ -258,27 +258,6 @@ def _render_problems(compilation: Compilation, cell: Cell, task: Task, render: R
     yield from wrong
 
 
-def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
-    """Return the tokens of the longest prompt of each cell and model entry, rehearsed on the longest question.
-
-    This is an estimate, at four characters a token.
-    """
-    longest: dict[tuple[str, str], int] = {}
-    lengths = Lengths()
-    for task in plan.tasks.values():
-        render = renderer(plan.templates, task)
-        sample = max(task.questions, key=lambda question: len(question.text) + len(question.context))
-        for cell in plan.cells:
-            rehearsal = Rehearsal(render, lengths)
-            method = with_pool(cell.debate, passages_for(plan, cell))
-            for worded in in_each_wording(method):
-                asyncio.run(rehearsal.debate(worded, sample, seed=plan.seed))
-            for call_lengths in rehearsal.calls.values():
-                place = cell.name, call_lengths.call.model.name
-                longest[place] = max(longest.get(place, 0), call_lengths.input_tokens)
-    return longest
-
-
 async def _rehearsed_methods(
     plan: Plan, task: Task, sample: Sequence[Question], seen: dict[str, CallLengths], lengths: Lengths
 ) -> RehearsedMethods:

@@ -1,8 +1,8 @@
-"""Warnings before a run: steps that show nothing, cells that a race drops, too long prompts."""
+"""Warnings before a run: steps that show nothing, cells that a race drops, partial judges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from cortexdsl.claims.designs import design_of
 from cortexdsl.claims.parser import parse_claim
@@ -10,10 +10,7 @@ from cortexdsl.core import Cell, Model, Nobody, Self
 from cortexdsl.engine.methods import scheduled_steps, spoken_steps
 from cortexdsl.errors import Problem
 from cortexdsl.language.spec import Spec
-from cortexdsl.models.transports.prices import context_of
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.forecast.cost import longest_prompts
-from cortexdsl.plan.rehearsal.estimate import REPLY_TOKENS
 
 
 def labels_of_own_turns(plan: Plan) -> list[Problem]:
@@ -132,43 +129,3 @@ def models_of(plan: Plan) -> list[Model]:
 def _identity(model: Model) -> tuple[str, str | None, str | None, str]:
     """Return what identifies the model of a server: entries of a grid over a temperature call the same one."""
     return model.name, model.api_base, model.api_key_env, model.model
-
-
-def known_windows(plan: Plan) -> dict[str, int]:
-    """Return the context window of each model entry for which it is known without a call.
-
-    Sources are the entry (`context`) and litellm's list for a provider's model. A server of the user's own may serve a
-    model with a smaller window than the list has, so that only the entry counts.
-    """
-    windows = {}
-    for model in models_of(plan):
-        listed = None if model.api_base is not None else context_of(model.model)
-        window = model.context or listed
-        if window is not None:
-            windows[model.name] = window
-    return windows
-
-
-def prompts_too_long(plan: Plan, served: Mapping[str, int] | None = None) -> list[str]:
-    """Return a warning for each cell whose longest prompt and reply may not fit the context of its model.
-
-    Parameters
-    ----------
-    plan : Plan
-    served : mapping of model entry to tokens
-        Windows that servers reported; they replace those of `known_windows`.
-    """
-    windows = {**known_windows(plan), **(served or {})}
-    if not windows:
-        return []
-    limits = {model.name: int(model.options.get("max_tokens", REPLY_TOKENS)) for model in models_of(plan)}
-    warnings = []
-    for (cell, entry), tokens in longest_prompts(plan).items():
-        window = windows.get(entry)
-        if window is not None and tokens + limits[entry] > window:
-            warnings.append(
-                f"{cell}: a prompt of about {tokens:,} tokens and a reply of {limits[entry]:,} do not fit the "
-                f"{window:,} of model {entry}\n    fewer rounds or agents, quote: answer, shows: last, a shorter "
-                "max_tokens, or a model with a longer context"
-            )
-    return warnings

@@ -13,19 +13,11 @@ from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.numbers import NOTHING, counted, in_dollars, number
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.record import PlanRecord
-from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes
 from cortexdsl.records.tallies import JobTally, TallySum, total_of
 from cortexdsl.report.data import ScoreRow
 from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text
 
 SHARED = "shared"
-_NO_SEEDS = {
-    "lost": "gave other replies to one seed while it answered several calls at once",
-    "ignored": "gave two replies to one seed",
-    "refused": "took no seed",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class RunCost:
     """The table and sentences on what an experiment's jobs did.
@@ -65,7 +57,7 @@ def run_cost(
         _spending_table(by_cell, total),
         _sentence(total, tallies),
         _brief(total, tallies),
-        (*seed_sentences(read_seed_probes(folder)), *_seedless(folder)),
+        tuple(_seedless(folder)),
     )
 
 
@@ -169,20 +161,6 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
             kinds = ", ".join(f"{kind.replace('_', ' ')} {n:,}" for kind, n in sorted(counts.items()) if n)
             said += f" {counted(sum(counts.values()), 'attempt')} {verb} ({kinds})."
     return said
-
-
-def seed_sentences(probes: Sequence[SeedProbe]) -> Iterator[str]:
-    """Yield what was found before the run about the seeds of models; nothing if a test showed nothing."""
-    for one in probes:
-        model = f"the model {one.entry} ({one.model}{f', {one.engine}' if one.engine else ''})"
-        if one.seed == "honoured":
-            load = f", asked alone and with {one.at_once} calls at once" if one.at_once else ", asked alone"
-            yield f"Before the run {model} gave one reply to one seed{load}."
-        elif one.seed in _NO_SEEDS:
-            yield (
-                f"Before the run {model} {_NO_SEEDS[one.seed]}: a run that asks again gets other replies. This one is "
-                "repeated exactly from its call logs, and not from the models."
-            )
 
 
 def _seedless(folder: Path) -> Iterator[str]:

@@ -23,7 +23,6 @@ from cortexdsl.jobs.serve import free_port, start_servers, stop_servers
 from cortexdsl.models.servers.pages import is_ready
 from cortexdsl.models.servers.processes import start, stop
 from cortexdsl.plan.compiler import compile_spec
-from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes
 from cortexdsl_tiny.folder import Folder, find
 from tests.tiny.made import made
 
@@ -75,8 +74,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def debated(servers: str, spec: str = SPEC, dataset: str = "arithmetic", cells: Sequence[str] = ("full",)) -> SeedProbe:
-    """Debate a few questions with a server, and return what it said about itself; records are CELL.jsonl."""
+def debated(servers: str, spec: str = SPEC, dataset: str = "arithmetic", cells: Sequence[str] = ("full",)) -> None:
+    """Debate a few questions with a server, whose records are CELL.jsonl."""
     Path("x.yaml").write_text(f"{spec}servers: {{own: {servers}}}\n")
     running = start_servers([compile_spec("x.yaml", experiment="x")])
     try:
@@ -85,8 +84,6 @@ def debated(servers: str, spec: str = SPEC, dataset: str = "arithmetic", cells: 
             assert main(["debate", "x.yaml", "--experiment", "x", *arguments]) == 0
     finally:
         stop_servers(running)
-    (found,) = read_seed_probes(Path("results/x"))
-    return found
 
 
 def is_the_same_served(servers: str) -> None:
@@ -114,12 +111,10 @@ def sent() -> list[dict[str, Any]]:
     return [json.loads(line) for path in logs for line in path.read_text().splitlines()]
 
 
-def test_vllm_answers_and_keeps_seeds(here: Path) -> None:
-    """Each call has a reply with counted tokens; the server names its version."""
+def test_vllm_answers(here: Path) -> None:
+    """Each call has a reply with counted tokens."""
     serve = command("CORTEXDSL_VLLM", VLLM).replace("{model}", str(here / "small"))
-    did = debated(json.dumps({"command": serve, "env": "A_SERVER", "seconds": 1500}))
-    assert did.engine.startswith("vLLM ")
-    assert did.seed in ("honoured", "unclear")
+    debated(json.dumps({"command": serve, "env": "A_SERVER"}))
     assert len(sent()) == 8
     assert all(line["usage"]["prompt_tokens"] and line["usage"]["completion_tokens"] for line in sent())
 
@@ -130,8 +125,7 @@ def test_llama_cpp_answers(here: Path) -> None:
 
     serve = command("CORTEXDSL_LLAMA_SERVER", LLAMA).replace("{model}", str(here / "small.gguf"))
     write_gguf(Folder(here / "small"), here / "small.gguf")
-    did = debated(json.dumps({"command": serve, "env": "A_SERVER"}))
-    assert did.engine.startswith("llama.cpp ")
+    debated(json.dumps({"command": serve, "env": "A_SERVER"}))
     assert all(line["usage"]["prompt_tokens"] for line in sent())
 
 
@@ -162,9 +156,8 @@ def test_ollama_serves_the_same_file(here: Path) -> None:
     try:
         subprocess.run(["ollama", "create", "small", "-f", "Modelfile"], check=True, env={**os.environ, **own})
         os.environ["A_SERVER"] = f"http://{address}/v1"
-        did = debated(json.dumps({"env": "A_SERVER"}))
+        debated(json.dumps({"env": "A_SERVER"}))
         assert is_ready(f"http://{address}/v1/models")
     finally:
         stop(process)
-    assert did.engine.startswith("Ollama ")
     assert len(sent()) == 8

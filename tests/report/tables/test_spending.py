@@ -10,10 +10,9 @@ from cortexdsl.models.transports.addresses import mask_url
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.plan.record import parse_plan
-from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes, write_seed_probes
 from cortexdsl.records.tallies import Tallies
 from cortexdsl.report.data import read_scores
-from cortexdsl.report.tables.spending import RunCost, run_cost, seed_sentences
+from cortexdsl.report.tables.spending import RunCost, run_cost
 from tests.display.made import said, write
 
 PLAN = parse_plan({"cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}]})
@@ -85,23 +84,6 @@ def test_cached_tokens_have_a_column_if_there_are_any(tmp_path: Path) -> None:
     column = [head.title for head in found.table.columns].index("Cached")
     assert [row[column].text for row in found.table.rows] == ["0", "600", "600"]
     assert "Cached: tokens of prompts" in found.table.note
-
-
-def test_what_was_found_about_seeds_is_said(tmp_path: Path) -> None:
-    """A later probe of a model replaces the earlier one; a test that showed nothing yields no sentence."""
-    probes = [
-        SeedProbe("small", "openai/one", "lost", 8),
-        SeedProbe("other", "openai/two", "ignored", 0),
-        SeedProbe("third", "openai/three", "unclear", 0),
-    ]
-    write_seed_probes(tmp_path, probes)
-    write_seed_probes(tmp_path, [SeedProbe("small", "openai/one", "honoured", 8, "vLLM 0.32.0")])
-    assert list(seed_sentences(read_seed_probes(tmp_path))) == [
-        "Before the run the model small (openai/one, vLLM 0.32.0) gave one reply to one seed, asked alone and with 8 "
-        "calls at once.",
-        "Before the run the model other (openai/two) gave two replies to one seed: a run that asks again gets other "
-        "replies. This one is repeated exactly from its call logs, and not from the models.",
-    ]
 
 
 def test_calls_that_another_cell_had_asked_long_before_are_shared_too(tmp_path: Path) -> None:
