@@ -36,7 +36,7 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXTENSIONS = {
-    "metric other_language": r"[\"'`]other_language[\"'`]",
+    "metric tool_uses": r"[\"'`]tool_uses[\"'`]",
     "keep rule drop_bottom": r"[\"'`{]drop_bottom\b",
     "transport builtin": r"[\"'`]builtin/?[\"'`/]",
     "column leans of hypotheses.csv": r"[\"'`]leans[\"'`]",

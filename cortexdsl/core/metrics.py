@@ -163,8 +163,6 @@ METRICS: Mapping[str, Metric] = _declared(
            noun="partial rankings per question", group="rankings"),
     Metric("rankings", "rankings", "count", "neither", "readable rankings",
            noun="readable rankings per question", group="rankings"),
-    Metric("other_language", "other_language", "count", "lower", "replies in another script than their question",
-           bound="calls"),
     Metric("oracle", "oracle", "share", "higher", "debates in which some agent was ever right", binary=True,
            noun="share of debates in which some agent was ever right", kind="accuracy"),
     Metric("opening_oracle", "opening_oracle", "share", "higher", "debates in which an opening answer was right",

@@ -20,7 +20,7 @@ from cortexdsl.plan.persistence.verification import is_of
 from cortexdsl.plan.record import plan_or_empty
 from cortexdsl.records import Record, record_from_json
 
-_SCORED = ("score", "wrong_to_right", "right_to_wrong", "repetitive", "other_language")
+_SCORED = ("score", "wrong_to_right", "right_to_wrong", "repetitive")
 """Columns of scores.csv that need gold answers or questions, or take long to compute."""
 _KEY = "dataset = ? AND question = ? AND cell = ? AND replicate = ?"
 
@@ -106,7 +106,7 @@ class Indexer:
                 _add_labels(db, file, rows)
             else:
                 db.executemany(
-                    "UPDATE debates SET score = ?, to_right = ?, to_wrong = ?, repetitive = ?, other_language = ?"
+                    "UPDATE debates SET score = ?, to_right = ?, to_wrong = ?, repetitive = ?"
                     f" WHERE {_KEY}",
                     [(*(number(row, column) for column in _SCORED), *_key(row)) for row in rows],
                 )

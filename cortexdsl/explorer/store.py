@@ -19,7 +19,7 @@ from typing import Any
 from cortexdsl.plan.record import PlanRecord
 from cortexdsl.records.links import OUTCOMES
 
-VERSION = 6
+VERSION = 7
 NAME = ".explorer.sqlite"
 _WAIT = 30.0  # seconds, if another explorer writes the same index
 
@@ -32,7 +32,7 @@ CREATE TABLE debates (
     answer TEXT, rounds INTEGER, stop TEXT, tied INTEGER, unread INTEGER, failed INTEGER,
     flips INTEGER, persuaded INTEGER, input INTEGER, output INTEGER,
     source TEXT, cut INTEGER, refused INTEGER, empty INTEGER, tool_calls INTEGER, unmeasured INTEGER,
-    score REAL, to_right INTEGER, to_wrong INTEGER, repetitive INTEGER, other_language INTEGER, worths TEXT
+    score REAL, to_right INTEGER, to_wrong INTEGER, repetitive INTEGER, worths TEXT
 );
 CREATE INDEX debates_by_file ON debates (file);
 CREATE INDEX debates_by_key ON debates (dataset, question, cell, replicate);

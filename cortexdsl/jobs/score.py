@@ -18,7 +18,6 @@ from cortexdsl.jobs.costs import debate_costs
 from cortexdsl.metrics.labels import label_columns, read_labels
 from cortexdsl.metrics.pairs import pair_columns
 from cortexdsl.metrics.registry import asked_measures
-from cortexdsl.metrics.replies import count_other_language
 from cortexdsl.metrics.scores import (
     DecidedIn,
     Row,
@@ -103,9 +102,6 @@ def cell_scores(
         asked=plan.named_metrics, costs=debate_costs(plan, dataset, cell, records, plan.named_metrics),
         decided=decided_by(fitted_methods(plan, plan.cell(slug).debate), plan.seed),
     )  # fmt: skip
-    questions = {question.id: question for question in task.questions}
-    for row, record in zip(rows, records, strict=True):
-        row["other_language"] = count_other_language(record.debate, questions[record.debate.question_id])
     if task.kind in _OF_ANSWERS and any(OF_KINDS.get(name) == task.kind for name in plan.named_metrics):
         for row, record in zip(rows, records, strict=True):
             row.update(_OF_ANSWERS[task.kind](record.debate.answer, task.gold(record.debate.question_id)))

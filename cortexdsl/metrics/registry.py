@@ -19,7 +19,7 @@ MODULES = (outcome, replies, influence, calibration, budgets, samples)
 _KNOWN: Mapping[str, Measure] = {column: measure for module in MODULES for column, measure in module.MEASURES.items()}
 
 OF_JOB = (
-    "em", "f1", "judged", "other_language",
+    "em", "f1", "judged",
     "pair_score", "labels", "label_agreement", "consistency", "position_bias", "first_chosen", "longer_chosen",
     "length_bias", "absolute_error", "relative_error", "loosely_right", "followed", "loosely_followed", "instructions",
 )  # fmt: skip

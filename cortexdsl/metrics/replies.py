@@ -9,11 +9,8 @@ the other detectors find none.
 from __future__ import annotations
 
 import re
-import unicodedata
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Literal
 
 from cortexdsl.core import (
@@ -25,7 +22,6 @@ from cortexdsl.core import (
     TOOL_CALLED,
     AnyCall,
     Debate,
-    Question,
     Turn,
 )
 from cortexdsl.metrics.view import DebateView, by_column
@@ -257,12 +253,6 @@ def _ballots(view: DebateView) -> list[str]:
     return [ballot for ballot in read if ballot is not None]
 
 
-def count_other_language(debate: Debate, question: Question) -> float:
-    """Turns in another language than the question's, as judged by its letters (see `is_foreign`)."""
-    asked = "\n".join([question.context, question.text, *(text for _, text in question.options)])
-    return float(sum(is_foreign(turn.text, asked) for turn in debate.all_turns))
-
-
 def _failed(turn: Turn) -> str:
     said = turn.unparsed or ""
     return said if said.startswith(NO_REPLY) else ""
@@ -282,59 +272,6 @@ def refuses(text: str) -> bool:
 def calls_tool(text: str) -> bool:
     """Say whether a reply begins with the mark by which a family of models calls tools."""
     return _TOOL.match(text) is not None
-
-
-_SCRIPTS = {
-    "LATIN": "latin", "CJK": "han", "HIRAGANA": "han", "KATAKANA": "han", "HANGUL": "hangul", "CYRILLIC": "cyrillic",
-    "ARABIC": "arabic", "HEBREW": "hebrew", "THAI": "thai", "DEVANAGARI": "devanagari", "BENGALI": "bengali",
-    "TAMIL": "tamil", "TELUGU": "telugu", "ARMENIAN": "armenian", "GEORGIAN": "georgian",
-}  # fmt: skip
-"""Scripts by the first word of their letters' names. Greek is left out: in these replies it is mathematics."""
-FEWEST_LETTERS, LEAST_SHARE = 10, 0.1
-FEWEST_LATIN = 40
-
-
-def is_foreign(text: str, question: str) -> bool:
-    """Say whether a reply is, or slips, into a language that its question is not in, by the scripts of their letters.
-
-    Ten letters or more of another script, and a tenth of all: Chinese or Russian in a reply to an English question.
-    Latin letters are everywhere (names, formulas, `Answer:`): to a question in another script they are another language
-    if there are 40 of them, and of the question's own less than a tenth. French to an English question is not detected.
-    """
-    own, asked = _asked(question)
-    if own == "latin" and text.isascii():  # which have letters of no other script; by far most
-        return False
-    letters = _scripts(text)
-    total = sum(letters.values())
-    if total < FEWEST_LETTERS:
-        return False
-    if own != "latin" and letters[own] < LEAST_SHARE * total and letters["latin"] >= FEWEST_LATIN:
-        return True
-    strange = sum(count for script, count in letters.items() if script != "latin" and script not in asked)
-    return strange >= max(FEWEST_LETTERS, LEAST_SHARE * total)
-
-
-@lru_cache(maxsize=1_024)
-def _asked(question: str) -> tuple[str, frozenset[str]]:
-    """Return the script of most of a question's letters, and all that it has letters of."""
-    asked = _scripts(question)
-    return asked.most_common(1)[0][0] if asked else "latin", frozenset(asked)
-
-
-def _scripts(text: str) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for letter, count in Counter(text).items():
-        script = "latin" if letter.isascii() and letter.isalpha() else _script(letter)
-        if script:
-            found[script] += count
-    return found
-
-
-@lru_cache(maxsize=65_536)
-def _script(letter: str) -> str:
-    if not letter.isalpha():
-        return ""
-    return _SCRIPTS.get(unicodedata.name(letter, "").partition(" ")[0].partition("-")[0], "")
 
 
 MEASURES = by_column(

@@ -19,9 +19,9 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import ConfidenceSource
 from cortexdsl.errors import CortexError
 
-Outcome: TypeAlias = Literal["cut", "repetitive", "refused", "empty", "tool_calls", "other_language", "unmeasured"]
-"""A kind of reply, named as in `scores.csv`: cut at its limit, repetitive, a refusal, empty, a call of a tool, in
-another script than its question, with a confidence that could not be measured."""
+Outcome: TypeAlias = Literal["cut", "repetitive", "refused", "empty", "tool_calls", "unmeasured"]
+"""A kind of reply, named as in `scores.csv`: cut at its limit, repetitive, a refusal, empty, a call of a tool,
+with a confidence that could not be measured."""
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 Mark: TypeAlias = Literal["right", "wrong", "tied", "unread", "unanswered", "failed", "to-right", "to-wrong"] | Outcome
 """A kind of debate: its answer right or wrong; tied; a turn unreadable; no answer at all; a call failed; an agent that

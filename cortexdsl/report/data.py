@@ -44,7 +44,6 @@ class ScoreRow:
     refused: int
     empty: int
     tool_calls: int
-    other_language: int
     unmeasured: int
     score: float | None
     opening_score: float | None
@@ -60,7 +59,7 @@ class ScoreRow:
 
 HEALTH_COUNTS = (
     "failures", "unparsed_turns", "unparsed", "unanswered", "was_tied", "cut", "repetitive", "refused", "empty",
-    "tool_calls", "other_language", "unmeasured", *TOOL_METRICS, *RANKING_METRICS,
+    "tool_calls", "unmeasured", *TOOL_METRICS, *RANKING_METRICS,
 )  # fmt: skip
 """Columns of scores.csv that count what went wrong."""
 

@@ -39,7 +39,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     ),
     "Unreadable and unusual replies": (
         "unparsed", "unparsed_turns", "unanswered", "failures", "cut", "repetitive", "refused", "empty", "tool_calls",
-        "other_language", "tool_uses", "failed_tool_uses", "rankings", "partial_rankings",
+        "tool_uses", "failed_tool_uses", "rankings", "partial_rankings",
     ),
 }  # fmt: skip
 """Metrics by topic, in the order of the page; of metrics that differ in a number alone, one stands for all."""

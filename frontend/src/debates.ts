@@ -6,7 +6,7 @@ export const MARKS = {
   right: "right", wrong: "wrong", "to-right": "changed to right", "to-wrong": "changed to wrong", tied: "tied",
   unread: "unreadable", unanswered: "no answer", failed: "call failed",
   cut: "cut at its limit", repetitive: "in a loop", refused: "refused", empty: "empty", tool_calls: "tool called",
-  other_language: "other script", unmeasured: "confidence not measured",
+  unmeasured: "confidence not measured",
 } as const;
 export type Mark = keyof typeof MARKS;
 

@@ -430,7 +430,7 @@ def test_outcomes_and_sources_are_found_and_a_measured_confidence_is_shown(tmp_p
             page.goto("about:blank")
         page.goto(f"{address}/{find_link('odd', confidence='consistency')}")
         assert found(page) == 1
-        assert page.locator(".chip").get_by_text("other script").count() == 0  # no debate here is one
+        assert page.locator(".chip").get_by_text("tool call").count() == 0  # no debate here is one
         page.get_by_label("Confidence", exact=True).select_option("stated")
         assert found(page) == 7
         page.locator(".chip").get_by_text("cut at its limit").click()

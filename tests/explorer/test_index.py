@@ -106,14 +106,14 @@ def test_outcomes_of_replies_and_sources_of_confidences_are_kept(tmp_path: Path)
     path = root / "parts/sums/sparse/scores.csv"
     header, first, *others = path.read_text().splitlines()
     names, values = header.split(","), first.split(",")
-    said = dict(zip(names, values, strict=True)) | {"repetitive": "1", "other_language": "2.0"}
+    said = dict(zip(names, values, strict=True)) | {"repetitive": "1"}
     path.write_text("\n".join([",".join(said), ",".join(said.values()), *(f"{row},0" for row in others)]))
     opened = OpenExperiment(ResultsFolder("e", root))
     opened.catch_up()
     table = columns(opened)
     names = [{name for bit, name in enumerate(table["outcomes"]) if had >> bit & 1} for had in table["debates"]["had"]]
     assert names == [
-        {"cut", "repetitive", "other_language"}, {"refused"}, {"empty"}, {"tool_calls", "unmeasured"},
+        {"cut", "repetitive"}, {"refused"}, {"empty"}, {"tool_calls", "unmeasured"},
     ]  # fmt: skip
     assert [table["sources"][one] for one in table["debates"]["source"]] == ["stated"] * 3 + ["consistency"]
     opened.close()

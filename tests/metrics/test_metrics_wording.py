@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.core import Question
-from cortexdsl.metrics.replies import calls_tool, count_other_language, empty, is_foreign, refused, refuses, tool_calls
+from cortexdsl.metrics.replies import calls_tool, empty, refused, refuses, tool_calls
 from cortexdsl.metrics.view import view_debate
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from tests.stats.debates import made
@@ -100,49 +99,16 @@ def test_a_reply_that_calls_a_tool_begins_with_its_mark(text: str, is_one: bool)
     assert calls_tool(text) == is_one
 
 
-ENGLISH = "What is the capital of France?"
-CHINESE = "法国的首都是哪里？请说明理由。"
-
-
-@pytest.mark.parametrize(
-    ("text", "question", "is_one"),
-    [
-        ("The capital is Paris, which is 巴黎.", ENGLISH, False),
-        ("Let me think. 首先，我们知道法国的首都是巴黎。Answer: Paris", ENGLISH, True),
-        ("Столица Франции - Париж. Answer: Paris", ENGLISH, True),
-        ("La capitale est Paris, et je suis sûr de cela.", ENGLISH, False),  # not seen
-        ("Let α, β, γ, δ, ε, ζ, η, θ, ι, κ be angles", ENGLISH, False),
-        ("Answer: 巴黎\nConfidence: 0.9", CHINESE, False),
-        ("法国的首都是巴黎。Answer: Paris", CHINESE, False),
-        ("The capital of France is of course the city of Paris.", CHINESE, True),
-        ("首都は東京です。とても大きい町です", CHINESE, False),  # one script for both
-        ("3 + 4 = 7", "3 + 4?", False),
-        ("", ENGLISH, False),
-        ("Working step by step, this comes to seven in all.", "3 + 4?", False),
-    ],
-)
-def test_another_script_than_the_questions_is_seen(text: str, question: str, is_one: bool) -> None:
-    assert is_foreign(text, question) == is_one
-
-
-def test_scripts_of_options_and_passages_are_the_questions_too() -> None:
-    debate = made([{"a": "R"}], [])
-    turn = replace(debate.turns[0], text="Столица Франции - Париж")
-    asked = Question("q", ENGLISH, options=(("A", "Париж"), ("B", "Лион")))
-    assert count_other_language(replace(debate, turns=(turn,)), asked) == 0
-    assert count_other_language(replace(debate, turns=(turn,)), Question("q", ENGLISH)) == 1
-
-
-def test_of_551_real_replies_17_refuse_and_none_is_foreign_or_calls_a_tool(shared_data: Path) -> None:
+def test_of_551_real_replies_17_refuse_and_none_calls_a_tool(shared_data: Path) -> None:
     """Read one by one: 16 of the 17 refuse and answer nothing, one refuses and then answers (D) all the same."""
 
     def rows(name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (shared_data / name).read_text(encoding="utf-8").splitlines()]
 
-    replies = [(row["question"] or "", row["output"] or "") for row in rows("raw_outputs.jsonl")]
+    replies = [row["output"] or "" for row in rows("raw_outputs.jsonl")]
     for debate in rows("recorded_debates.jsonl"):
-        replies += [(debate["question"] or "", text) for turns in debate["agents"] for text in turns if text]
-    found = [text for _, text in replies if refuses(text)]
+        replies += [text for turns in debate["agents"] for text in turns if text]
+    found = [text for text in replies if refuses(text)]
     assert (len(replies), len(found)) == (551, 17)
     assert sum("correct answer should be" in text for text in found) == 1
-    assert not [text for question, text in replies if is_foreign(text, question) or calls_tool(text)]
+    assert not [text for text in replies if calls_tool(text)]

@@ -23,7 +23,6 @@ OUTCOMES: dict[Outcome, tuple[str, str]] = {
     "refused": ("Refused", "that refuse"),
     "empty": ("Empty", "without a word"),
     "tool_calls": ("Tool called", "that call a tool"),
-    "other_language": ("Other script", "in another script than their question"),
     "unmeasured": ("Unmeasured", "whose confidence could not be measured"),
 }
 """The kinds of replies that are counted separately: as the heading of a column, and in a list of a sentence."""

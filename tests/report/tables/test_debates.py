@@ -16,18 +16,18 @@ def results(*health: Health) -> ReportData:
 
 def _health(**counts: int) -> Health:
     names = ("failures", "unparsed_turns", "unparsed", "unanswered", "was_tied", "cut", "repetitive", "refused",
-             "empty", "tool_calls", "other_language", "unmeasured", "rankings", "partial_rankings")  # fmt: skip
+             "empty", "tool_calls", "unmeasured", "rankings", "partial_rankings")  # fmt: skip
     return Health("a", 10, 40, {name: counts.get(name, 0) for name in names}, {"rounds": 10}, {})
 
 
 def test_kinds_of_replies_are_said_and_have_columns_where_there_are_any() -> None:
-    odd = _health(unparsed_turns=3, refused=3, other_language=1)
+    odd = _health(unparsed_turns=3, refused=3, repetitive=1)
     line = health_line([odd])
-    assert line.endswith("Among the replies: 3 that refuse, 1 in another script than their question.")
+    assert line.endswith("Among the replies: 1 that say the same over and over, 3 that refuse.")
     assert "Among" not in health_line([_health()])
     (table,) = health_table(results(odd))
-    assert [head.title for head in table.columns if head.title in ("Refused", "Other script", "Empty")] == [
-        "Refused", "Other script",
+    assert [head.title for head in table.columns if head.title in ("Refused", "In a loop", "Empty")] == [
+        "In a loop", "Refused",
     ]  # fmt: skip
 
 
