@@ -87,7 +87,7 @@ models:
   cheap: {model: openai/small, api_base: env:VLLM2_URL}
 agents: [{name: one, model: debater}, {name: two, model: debater}]
 knowledge:
-  wiki: {index: data/wikipedia, top: 5}
+  wiki: {index: data/wikipedia, embedding: ngram, top: 5}
   web:  {api_key_env: SERPER_API_KEY, top: 5}
 methods:
   madke:      {protocol: madke, pool: [wiki, web], roles: {judge: {model: cheap}, summarizer: {model: cheap}}}

@@ -31,7 +31,8 @@ knowledge: {{wiki: {entry}}}
         ("{corpus: x, top: true}", "top"),
         ("{corpus: 3}", "corpus"),
         ("{embedding: ngram}", "it names neither corpus nor index"),
-        ("{corpus: x, index: y}", "it names a corpus and an index"),
+        ("{index: y}", "it names an index without its embedding"),
+        ("{corpus: x, index: y}", "it names an index without its embedding"),
     ],
 )
 def test_a_wrong_entry_is_refused_at_its_place(tmp_path: Path, entry: str, what: str) -> None:

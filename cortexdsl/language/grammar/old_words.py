@@ -127,7 +127,7 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "refuse": "power: 0.8, so that the run does not start with less",
     },
     "KnowledgeSourceText": {
-        "retriever": "nothing: an embedding finds passages by it, a corpus or an index alone by words, and api_key_env "
+        "retriever": "nothing: an embedding finds passages by it, a corpus alone by words, and api_key_env "
         "alone by a web search",
     },
     "ToolText": {

@@ -210,9 +210,9 @@ def _is_one_source(source: KnowledgeSource, written: Collection[str]) -> None:
     if not of_search and source.retriever == "search":
         remedy = "write corpus: FILE.jsonl or index: FOLDER; for a web search, api_key_env: SERPER_API_KEY"
         raise invalid("it names neither corpus nor index", remedy)
-    if source.retriever == "bm25" and source.corpus is not None and source.index is not None:
-        remedy = "keep one: an index of words holds its own texts; or write embedding:, for an index of embeddings"
-        raise invalid("it names a corpus and an index", remedy)
+    if source.retriever == "bm25" and source.index is not None:
+        remedy = "write embedding: and what built it; to search by words, write corpus: FILE.jsonl without index"
+        raise invalid("it names an index without its embedding", remedy)
 
 
 KnowledgeEntry: TypeAlias = Annotated[

@@ -1,4 +1,4 @@
-"""Retrieval on this machine: BM25 and embeddings over a corpus, and the indexes that pyserini builds."""
+"""Retrieval on this machine: BM25 and embeddings over a corpus, and indexes of embeddings that pyserini builds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from cortexdsl.core import Floats
 from cortexdsl.errors import DataError, InputError, KnowledgeError
-from cortexdsl.tasks.retrieval.corpus import Corpus, Passage, best, read_corpus, read_passage
+from cortexdsl.tasks.retrieval.corpus import Corpus, Passage, best, read_corpus
 
 Embed: TypeAlias = Callable[[Sequence[str]], Awaitable[Floats]]
 """Embeds n texts as an (n, d) array."""
@@ -136,58 +136,13 @@ def _scored(name: str, corpus: Corpus, scores: Floats, chosen: Sequence[int]) ->
     return tuple(replace(corpus.passages[at], source=name, score=float(scores[at])) for at in chosen)
 
 
-_PYSERINI = "pip install pyserini (it needs Java 21), or name a JSON Lines file with `corpus:` instead of `index:`"
 _FAISS = "pip install faiss-cpu, or name a JSON Lines file with `corpus:` instead of `index:`"
-
-
-def is_lucene(folder: Path) -> bool:
-    """Return whether a folder holds a Lucene index."""
-    return any(folder.glob("segments_*"))
-
-
-class Lucene:
-    """BM25 by pyserini over its Lucene index (k1 = 0.9, b = 0.4, pyserini's own); the index must store `raw`.
-
-    Raises
-    ------
-    DataError, InputError
-        If no index is there; if pyserini is not installed.
-    """
-
-    def __init__(self, name: str, folder: Path) -> None:
-        if not is_lucene(folder):
-            raise DataError(
-                f"{folder}: no Lucene index is there (a folder with a file segments_...)\n"
-                "    correct `index`, or name a JSON Lines file with `corpus:` in its place"
-            )
-        library = optional("pyserini.search.lucene", f"knowledge {name}: a Lucene index", _PYSERINI)
-        self.name = name
-        self._folder = folder
-        self._searcher = library.LuceneSearcher(str(folder))
-        # An index is too large to be read for a digest.
-        self.identity = f"lucene {folder.name} {self._searcher.num_docs}"
-
-    async def retrieve(self, question: str, top: int) -> tuple[Passage, ...]:
-        """Return the passages of the highest BM25 scores."""
-        hits = sorted(self._searcher.search(question, top), key=lambda hit: (-hit.score, hit.docid))
-        return tuple(replace(self.passage(hit.docid), source=self.name, score=float(hit.score)) for hit in hits)
-
-    def passage(self, docid: str) -> Passage:
-        """Return a stored passage."""
-        stored = self._searcher.doc(docid)
-        raw = stored and stored.raw()
-        if not raw:
-            raise KnowledgeError(
-                f"knowledge {self.name}: {self._folder} stores no text of passage {docid}\n"
-                "    build the index with --storeRaw from a collection that holds it"
-            )
-        return read_passage(raw, f"{self._folder}: passage {docid}")
 
 
 class Faiss:
     """Nearest neighbours in a Faiss index in pyserini's layout: files `index` and `docid` in one folder.
 
-    The index holds no text: it comes from a corpus, or from a Lucene index, whose ids are those of `docid`.
+    The index holds no text: it comes from a corpus, whose ids are those of `docid`.
     Questions are embedded by `embed`, which must be what the index was built with. Scores are inner products,
     or negative squared distances if the index was built for L2.
 
@@ -214,7 +169,7 @@ class Faiss:
             counts = f"{self._index.ntotal} vectors but {len(self._ids)} ids"
             raise DataError(f"{folder}: {counts}\n    build the index again")
         self._sign = -1 if self._index.metric_type == faiss.METRIC_L2 else 1
-        self._passage = Lucene(name, texts).passage if is_lucene(texts) else _lookup(name, texts)
+        self._passage = _lookup(name, texts)
         self._embed = embed
 
     async def retrieve(self, question: str, top: int) -> tuple[Passage, ...]:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from cortexdsl.core import Floats, KnowledgeSource
 from cortexdsl.errors import InputError, KnowledgeError
-from cortexdsl.tasks.retrieval.corpus import Passage
+from cortexdsl.tasks.retrieval.corpus import Passage, Source, read_corpus
+from cortexdsl.tasks.retrieval.local import Bm25, Faiss, open_dense
 
 if TYPE_CHECKING:
     import aiohttp
-import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
-
-from cortexdsl.core import Floats, KnowledgeSource
-from cortexdsl.tasks.retrieval.corpus import Source, read_corpus
-from cortexdsl.tasks.retrieval.local import Bm25, Faiss, Lucene, open_dense
 
 SERPER: Final = "https://google.serper.dev/search"
 PAGE: Final = 10
@@ -199,8 +195,6 @@ async def _open(
         return Search(name, session, key, variable, address, shown)
     corpus, index = (base / Path(path).expanduser() if path else None for path in (source.corpus, source.index))
     embedding = source.embedding or "ngram"
-    if index is not None and source.retriever == "bm25":
-        return Lucene(name, index)
     if index is not None:
         return Faiss(name, index, corpus or index, embedding, partial(embed, embedding))
     assert corpus is not None  # the grammar: a corpus or an index
