@@ -10,7 +10,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from rich.console import Console, Group, RenderableType
@@ -26,12 +25,10 @@ from cortexdsl.display.wording import (
     in_a_line,
     money,
     name_of,
-    pace,
     paused_line,
     round_lines,
     short,
     trouble,
-    with_earlier,
 )
 from cortexdsl.numbers import counted
 from cortexdsl.plain_text import printable, unwrapped
@@ -44,36 +41,8 @@ STYLES = {
 }  # fmt: skip
 """The style of each state, in the order in which rows are shown if there is no room for all."""
 ORDER = tuple(STYLES)
-WIDE = 100
-"""Columns from which a terminal has room for every figure; a narrower one shows the needed ones."""
-NEEDED, ALL = 44, 72
-"""Columns that the needed figures take, and all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column of figures: its head, its text in a row, and whether each terminal shows it."""
-
-    head: str
-    text: Callable[[CellProgress], str]
-    is_needed: bool = False
-
-
-def _time_left(row: CellProgress) -> str:
-    if row.state == "running":
-        return duration(row.seconds_left)
-    return "-" if row.state == "done" else row.state
-
-
-COLUMNS = (
-    _Column("debates", lambda row: f"{row.done:,}/{row.total:,}", is_needed=True),
-    _Column("calls", lambda row: short(row.spent.calls.get("asked", 0)), is_needed=True),
-    _Column("tokens in", lambda row: short(row.spent.usage.input_tokens)),
-    _Column("out", lambda row: short(row.spent.usage.output_tokens)),
-    _Column("cost", lambda row: money(row.spent), is_needed=True),
-    _Column("rate", lambda row: pace(row) if row.state == "running" else "-"),
-    _Column("left", _time_left, is_needed=True),
-)
+FIGURES = 44
+"""Columns that the figures of a row take."""
 
 
 def draw(shown: RunProgress, width: int, room: int | None = None) -> RenderableType:
@@ -91,17 +60,18 @@ def draw(shown: RunProgress, width: int, room: int | None = None) -> RenderableT
     """
     many = has_many_datasets(shown)
     longest = max((len(name_of(row, many_datasets=many)) for row in shown.rows), default=1)
-    space = max(1, width - (ALL if width >= WIDE else NEEDED))
+    space = max(1, width - FIGURES)
     lines = 1 + (longest - 1) // space  # of a row with a long name
     rows = _chosen(shown.rows, room and room // lines)
-    columns = [column for column in COLUMNS if column.is_needed or width >= WIDE]
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), collapse_padding=True)
     table.add_column(shortened(shown.experiment, space), overflow="fold")
-    for column in columns:
-        table.add_column(column.head, justify="right", no_wrap=True)
+    for head in ("debates", "calls", "cost", "left"):
+        table.add_column(head, justify="right", no_wrap=True)
     total = [("all", shown.all, "bold")] if len(shown.rows) > 1 else []
     for name, row, style in (*((name_of(row, many_datasets=many), row, STYLES[row.state]) for row in rows), *total):
-        table.add_row(Text(name), *(Text(column.text(row)) for column in columns), style=style)
+        left = duration(row.seconds_left) if row.state == "running" else "-" if row.state == "done" else row.state
+        calls = short(row.spent.calls.get("asked", 0))
+        table.add_row(*map(Text, (name, f"{row.done:,}/{row.total:,}", calls, money(row.spent), left)), style=style)
     return Group(table, *_notes(shown, rows))
 
 
@@ -210,7 +180,7 @@ class Display:
             f"{duration(self._clock() - self._began)}",
         ]
         wrong = trouble(shown.all.spent)
-        return ", ".join([*parts, *([wrong] if wrong else [])]) + with_earlier(shown)
+        return ", ".join([*parts, *([wrong] if wrong else [])])
 
     def _rows(self) -> Group:
         room = max(3, (self._console.height - OTHER_LINES) // max(1, len(self._watched)) - 2)

@@ -59,8 +59,7 @@ class CellProgress:
 class RunProgress:
     """An experiment at one moment: its rows, their sum, and the calls of other jobs (judge, pools).
 
-    `messages` counts the different messages of failed and stopped jobs. `earlier` is what earlier runs spent on the
-    same rows, if the present run is known. `unread` lists the steps most of whose replies could not be read. `paused`
+    `messages` counts the different messages of failed and stopped jobs. `unread` lists the steps most of whose replies could not be read. `paused`
     says since when the experiment is paused, and by whom; None if it is not. `round` is the round of files,
     until all debates are done.
     """
@@ -72,7 +71,6 @@ class RunProgress:
     running: int
     silent: tuple[str, ...]
     messages: Mapping[str, int]
-    earlier: TallySum = TallySum()  # noqa: RUF009 - frozen
     unread: tuple[UnreadStep, ...] = ()
     paused: Pause | None = None
     round: RoundProgress | None = None
@@ -116,13 +114,10 @@ def progress(
         The tallies at the start of this run; calls and costs are counted from there.
     """
     tally_of = {(one.dataset, one.cell, one.shard): tally_since(one, before.get(one.job)) for one in tallies}
-    earlier = []
     jobs_of_cell: dict[tuple[str, str], list[tuple[DebateJob, JobTally | None]]] = {}
     for job in expected.jobs:
         key = job.key
         own = tally_of.pop(key, None) or tally_of.pop((job.dataset, job.cell, job.shard), None)
-        if own is not None and own.job in before:
-            earlier.append(before[own.job])
         is_old = expected.needed is not None and key in expected.needed and own is not None and own.updated < since
         if own is None and is_recorded(job):
             own = JobTally(
@@ -150,7 +145,6 @@ def progress(
         running=len(running) - len(silent),
         silent=silent,
         messages=dict(Counter(ended)),
-        earlier=total_of(earlier),
         unread=mostly_unread_steps(
             (job.cell, tally.unread) for jobs in jobs_of_cell.values() for job, tally in jobs if tally is not None
         ),

@@ -88,20 +88,6 @@ def round_lines(now: RoundProgress | None) -> list[str]:
     return [f"round {now.number} of at most {now.rounds}: {answered}", *now.engines]
 
 
-def with_earlier(shown: RunProgress) -> str:
-    """Return the cost of all runs, as the end of a sentence; empty if no earlier run sent calls."""
-    now, before = shown.all.spent, shown.earlier
-    if not before.calls.get("asked"):
-        return ""
-    usage = now.usage + before.usage
-    parts = [
-        counted(now.calls.get("asked", 0) + before.calls["asked"], "call"),
-        f"{short(usage.input_tokens)} + {short(usage.output_tokens)} tokens",
-        *([f"${usage.dollars:,.2f}{'' if usage.is_priced else '+'}"] if usage.dollars else []),
-    ]
-    return f"; with earlier runs {', '.join(parts)}"
-
-
 def name_of(row: CellProgress, *, many_datasets: bool) -> str:
     """Return the name of a row: its cell, with the dataset if there are several."""
     return f"{row.cell} on {row.dataset}" if many_datasets and row.dataset else row.cell

@@ -42,7 +42,7 @@ def lines(shown: RunProgress, width: int, *, color: bool = False) -> list[str]:
 @pytest.mark.parametrize("width", [60, 80, 100, 140, 200])
 @pytest.mark.parametrize("name", ["full", LONG])
 def test_debates_calls_cost_and_time_left_are_whole_at_every_width(width: int, name: str) -> None:
-    """The name of a cell may take several lines; other columns are shown whole or not at all."""
+    """The name of a cell may take several lines; other columns are shown whole."""
     shown = lines(progress(row(name), row("vote", "waiting", TallySum(), 0)), width)
     assert all(len(line) <= width for line in shown)
     header, running = shown[0], next(line for line in shown if "1,575/2,000" in line)
@@ -51,15 +51,6 @@ def test_debates_calls_cost_and_time_left_are_whole_at_every_width(width: int, n
     assert all(number in running for number in ("1,575/2,000", "123k", "$1,234.50", "3 min 20 s"))
     assert "0/2,000" in waiting
     assert "waiting" in waiting
-    assert ("tokens in" in header) == ("80.1M" in running) == (width >= 100)
-
-
-def test_a_wide_terminal_shows_every_column_and_the_whole_name() -> None:
-    """At 200 columns nothing is left out."""
-    header, running = lines(progress(row(LONG)), 200)[:2]
-    assert all(word in header for word in ("tokens in", "out", "rate"))
-    assert LONG in running
-    assert "2,345/s" in running
 
 
 def test_long_names_go_on_in_the_next_line_and_stay_whole() -> None:
