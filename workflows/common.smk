@@ -63,7 +63,7 @@ from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
 from cortexdsl.plan.jobs.schedule import failed_outputs
 from cortexdsl.plan.jobs.storage import Storage
 from cortexdsl.plan.jobs.schedule import outdated_outputs
-from cortexdsl.plan.persistence.store import batches_by_cell, live_in, read_look
+from cortexdsl.plan.persistence.store import read_look
 from cortexdsl.plan.jobs.schedule import (
     connections_per_job,
     debates_wait,
@@ -207,8 +207,8 @@ def to_score(wildcards):
     """Return the inputs of a cell's scores: its debates; with `stopping` those that the looks have asked for."""
     force_outdated(wildcards.experiment)
     plan, looks = plan_of(wildcards.experiment), looks_of(wildcards.experiment)
-    batches = batches_by_cell(plan, len(looks))[wildcards.cell] if looks else None
-    return [*debate_files(plan, wildcards.dataset, wildcards.cell, batches), *looks]
+    debates = debate_files(plan, wildcards.dataset, wildcards.cell, len(looks) or None)
+    return [*debates, *looks]
 
 
 # Every file that an experiment ends with: for each file of rules a function from its plan to what these rules make.
@@ -236,12 +236,8 @@ def products(wildcards):
 
 
 def to_look(wildcards):
-    """Return the debates of a look's batch; with racing the previous look says of which cells."""
-    plan, batch = plan_of(wildcards.experiment), int(wildcards.batch)
-    if plan.is_racing and batch > 1:
-        checkpoints.look.get(experiment=wildcards.experiment, batch=str(batch - 1))
-        return look_inputs(plan, batch, live_in(plan, batch))
-    return look_inputs(plan, batch)
+    """Return the debates of a look's batch."""
+    return look_inputs(plan_of(wildcards.experiment), int(wildcards.batch))
 
 
 def to_train(wildcards):

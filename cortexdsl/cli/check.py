@@ -25,7 +25,6 @@ from cortexdsl.plan.forecast.warnings import (
     models_of,
     partial_judges,
     steps_that_show_nothing,
-    unclaimed_cells,
 )
 from cortexdsl.plan.jobs.consent import check_consent, forget, is_permitted, remember, request_of
 from cortexdsl.plan.learned import fit_in_words
@@ -56,7 +55,7 @@ def run_check(args: argparse.Namespace) -> int:
             status = 2
             continue
         plan, spec_read = validated.plan, validated.spec
-        warnings = [*_warnings(plan), *unclaimed_cells(plan, spec_read), *partial_judges(plan, spec_read)]
+        warnings = [*_warnings(plan), *partial_judges(plan, spec_read)]
         for problem in (*warnings, *unpinned(spec_read, plan.tasks)):
             say("warning", problem)
         for line in dataset_lines(spec_read, plan.tasks):

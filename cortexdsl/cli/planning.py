@@ -31,7 +31,6 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import most_of_question, rehearse_plan, rehearsed_loads
 from cortexdsl.plan.forecast.rounds import MORE, rounds_of
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
-from cortexdsl.plan.forecast.warnings import race_in_words
 from cortexdsl.plan.learned import fit_in_words
 from cortexdsl.plan.persistence.recording import record_files
 from cortexdsl.plan.persistence.store import plan_record
@@ -105,7 +104,6 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines += [_learning(training) for training in plan.trainings]
     asked = sum(len(task.questions) for task in plan.tasks.values())
     lines += [fit_in_words(fitted, asked) for fitted in plan.learned]
-    lines += [race[0].upper() + race[1:] + "."] if (race := race_in_words(plan)) else []
     lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
     return "\n".join([*head, *(line for paragraph in lines for line in wrapped(paragraph))])
 

@@ -203,6 +203,8 @@ class StoppingRule:
     ----------
     alpha : float
         The probability of an error in any verdict, over all tests together.
+    rule : str
+        Results of earlier versions have another one: `racing`, by which each cell stopped by itself.
     """
 
     fewest: int = word(50, key="min_questions", ge=1)
@@ -210,9 +212,7 @@ class StoppingRule:
     batch: int = word(50, ge=1)
     """The number of questions between two tests."""
     alpha: float = 0.05
-    rule: Literal["together", "racing"] = word("together", key="racing")
-    """true: each cell stops when the claims that name it are decided. Default: all cells stop together, when all
-    claims are decided."""
+    rule: str = "together"
 
 
 def proportional_questions(questions: int, size: int, largest: int) -> int:

@@ -11,7 +11,7 @@ from cortexdsl.errors import RecordError
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_files import DebateJob, debate_jobs
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.store import AnyPlan, read_look
+from cortexdsl.plan.persistence.store import AnyPlan, last_look
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +64,12 @@ def announce(plans: Sequence[Plan], jobs: Iterable[Any]) -> list[ExpectedRun]:
     return [expected_of(plan).needing(outputs, and_missing=plan.stopping is not None) for plan in plans]
 
 
-def last_batches(expected: ExpectedRun) -> dict[str, int]:
-    """Return the last batch of each cell (by slug) that needs no more debates, as the looks decided."""
-    ends: dict[str, int] = {}
-    slugs = {job.slug for job in expected.jobs if job.batch}
-    batch = 1
-    while slugs - ends.keys() and Path(expected.layout.look(batch)).exists():
-        try:
-            look = read_look(Path(expected.layout.look(batch)))
-        except RecordError:  # the workflow reports it when it reads the look
-            break
-        live = set() if look["decided"] else set(look.get("live", slugs))
-        ends |= dict.fromkeys(slugs - live - ends.keys(), batch)
-        batch += 1
-    return ends
+def last_batch(expected: ExpectedRun) -> int | None:
+    """Return the last batch that is debated, as the looks decided; None if they have not decided it."""
+    if not any(job.batch for job in expected.jobs):
+        return None
+    try:
+        look = last_look(expected.layout)
+    except RecordError:  # the workflow reports it when it reads the look
+        return None
+    return look["batch"] if look is not None and look["decided"] else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from cortexdsl.display.expected import ExpectedRun, expected_of, last_batches
+from cortexdsl.display.expected import ExpectedRun, expected_of, last_batch
 from cortexdsl.display.rounds import RoundFiles, RoundProgress
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.models.control import ControlFile, Pause
@@ -93,7 +93,7 @@ def progress(
     now: float,
     since: float = 0.0,
     is_recorded: Callable[[DebateJob], bool] = lambda job: False,
-    ends: Mapping[str, int] = MappingProxyType({}),
+    end: int | None = None,
     before: Mapping[str, JobTally] = MappingProxyType({}),
 ) -> RunProgress:
     """Return the progress of a run from the tallies of its jobs.
@@ -108,8 +108,8 @@ def progress(
         When this run began; older tallies of needed jobs belong to earlier runs.
     is_recorded : callable
         Whether the records of a job without a tally exist (copied, or of an earlier version).
-    ends : mapping of slug to batch
-        The last batches of cells that need no more debates; later jobs are not expected.
+    end : int or None
+        The last batch, if it is known; jobs of later ones are not expected.
     before : mapping of job to JobTally
         The tallies at the start of this run; calls and costs are counted from there.
     """
@@ -124,7 +124,7 @@ def progress(
                 job=job.shard, dataset=job.dataset, cell=job.slug, shard=job.shard, state="done", done=job.debates,
                 total=job.debates,
             )  # fmt: skip
-        if (own is None or is_old) and job.batch > ends.get(job.slug, job.batch):
+        if (own is None or is_old) and job.batch > (end or job.batch):
             continue
         if is_old and own is not None:  # what it has spent counts, unless the run shows it as that of earlier runs
             own = None if own.job in before else replace(own, state="waiting", done=0)
@@ -250,10 +250,10 @@ class WatchedRun:
         now = self._clock()
         if self._shown is None or is_last or now - self._looked >= LOOK_EVERY:
             self._looked = now
-            tallies, ends = self._tallies.read(), last_batches(self.expected)
+            tallies, end = self._tallies.read(), last_batch(self.expected)
             if has_ended(self.expected.layout):  # a job that was killed could not say so
                 tallies = tuple(replace(one, state="stopped") if one.state == "running" else one for one in tallies)
-            current = progress(self.expected, tallies, now, self._since, self._is_recorded, ends, self._before)
+            current = progress(self.expected, tallies, now, self._since, self._is_recorded, end, self._before)
             if current.all.state != "done":
                 current = replace(current, round=self._rounds.look())
             self._shown = with_pause(current, self._control.now.paused)

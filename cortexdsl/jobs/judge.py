@@ -24,7 +24,7 @@ from cortexdsl.plan.job_digests import judge_digest
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.parts import Judging
 from cortexdsl.plan.persistence.recording import record_files
-from cortexdsl.plan.persistence.store import batches_of
+from cortexdsl.plan.persistence.store import batches_run
 from cortexdsl.records import Record, read_all
 from cortexdsl.tasks.judging import Answered, Judgement, judge_call, judgement_lines, read_judgement
 
@@ -46,7 +46,7 @@ async def judge_cell(
     plan: Plan, dataset: str, slug: str, out: Path, options: ClientOptions
 ) -> tuple[Sequence[Judgement], CallCounts]:
     """Have the answers of a cell's debates judged; parameters as in `judge_records`."""
-    paths = debate_files(plan, dataset, slug, batches_of(plan, slug))
+    paths = debate_files(plan, dataset, slug, batches_run(plan))
     records = read_all(paths)
     return await judge_records(plan, dataset, slug, records, out, options, log=plan.cell(slug).slug)
 

@@ -25,7 +25,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.job_digests import label_digest
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.persistence.recording import record_files
-from cortexdsl.plan.persistence.store import batches_of
+from cortexdsl.plan.persistence.store import batches_run
 from cortexdsl.records import Record, read_all
 from cortexdsl.tasks.labelling import label_call, label_variables, read_label
 
@@ -57,7 +57,7 @@ async def label_cell(
     if plan.labelling is None:
         raise InputError(f"{plan.spec_path}: no turn is to be labelled\n    write labels: {{repetition: built-in}}")
     labels, judge = plan.labelling.labels, plan.labelling.judge
-    paths = debate_files(plan, dataset, slug, batches_of(plan, slug))
+    paths = debate_files(plan, dataset, slug, batches_run(plan))
     records = read_all(paths)
     views = graded_views(plan, dataset, records)
     asked = list(turn_calls(plan, dataset, views))

@@ -19,7 +19,7 @@ from cortexdsl.jobs.label import label_cell
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.schedule import asking_jobs
-from cortexdsl.plan.persistence.store import batches_of
+from cortexdsl.plan.persistence.store import batches_run
 
 Job: TypeAlias = Callable[[Path, ClientOptions], Coroutine[Any, Any, object]]
 """Makes the records of a job again, in a file."""
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 def _jobs(plan: Plan) -> Iterator[tuple[Job, Path]]:
     """Yield a function that makes each file again, and its path: debates, then judgements, labels and ballots."""
     makes: dict[str, Any] = {"debate": run_shard, "judge": judge_cell, "label": label_cell, "ballots": vote}
-    last = {cell.slug: batches_of(plan, cell.slug) for cell in plan.cells} if plan.stopping else {}
+    last = batches_run(plan) or 0
     for job in asking_jobs(plan):
-        if job.rule in makes and not (job.batch and job.batch > (last[job.place[1]] or 0)):
+        if job.rule in makes and job.batch <= last:
             yield partial(makes[job.rule], plan, *job.place), Path(job.output)

@@ -37,10 +37,10 @@ from cortexdsl.plan.layout import PARTS, TABLES
 from cortexdsl.plan.parts import JUDGED
 from cortexdsl.plan.persistence.fits import fitted_methods
 from cortexdsl.plan.persistence.recording import record_files
-from cortexdsl.plan.persistence.store import AnyPlan, batches_by_cell, batches_of, batches_run
+from cortexdsl.plan.persistence.store import AnyPlan, batches_run
 from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.records import Record, read_all
-from cortexdsl.stats.tables.score_table import AFTER, ASKED_COLUMN
+from cortexdsl.stats.tables.score_table import AFTER
 from cortexdsl.tasks.grading.instructions import instruction_columns
 from cortexdsl.tasks.grading.tolerance import errors
 from cortexdsl.tasks.judging import Judgements, text_grades
@@ -51,7 +51,7 @@ from cortexdsl.tasks.task import Task
 def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     """Grade the debates of a cell and write its part of every table."""
     task = plan.task(dataset)
-    paths = debate_files(plan, dataset, slug, batches_of(plan, slug))
+    paths = debate_files(plan, dataset, slug, batches_run(plan))
     records = read_all(paths)
     grade = grade_together(records, task.grade_all)
 
@@ -67,9 +67,6 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
         labelled = read_labels(Path(plan.layout.part("labels", dataset, slug)))
         for row, more in zip(rows, label_columns(records, labelled, plan.labelling.labels), strict=True):
             row.update(more)
-    if plan.is_racing:  # questions that the cell was never asked are not missing
-        planned = len(plan.question_ids(batches_of(plan, slug))[dataset])
-        rows = [{**row, ASKED_COLUMN: planned} for row in rows]
     write_scores(part("scores"), rows)
     write_rows(
         part("rounds"),
@@ -164,7 +161,7 @@ def join(plan: AnyPlan) -> list[str]:
             round_table(rows).to_csv(target, index=False)
             continue
         if table == "scores":
-            check_cells(plan, rows, batches_by_cell(plan, batches_run(plan) or plan.batches))
+            check_cells(plan, rows, batches_run(plan))
         if rows:
             write_rows(target, rows)
         else:  # no row, for example no persuasion if no agent hears another: only the header
@@ -172,16 +169,12 @@ def join(plan: AnyPlan) -> list[str]:
     return [plan.layout.table(table) for table in TABLES]
 
 
-def check_cells(plan: AnyPlan, rows: Sequence[Row], batches: Mapping[str, int]) -> None:
-    """Check that every cell has the rows of its debated batches, and no others.
+def check_cells(plan: AnyPlan, rows: Sequence[Row], batches: int | None) -> None:
+    """Check that every cell has the rows of the first batches, or of all if None, and no others.
 
     Raises
     ------
     RecordError
         Rows are missing, double or not of the plan.
     """
-    names = {cell.name: batches[cell.slug] for cell in plan.cells if cell.slug in batches}
-    for batch in sorted(set(names.values())):
-        cells = [name for name, last in names.items() if last == batch]
-        mine = [row for row in rows if row["cell"] in cells or row["cell"] not in names]
-        check_complete(mine, cells, plan.replicates, plan.question_ids(batch))
+    check_complete(rows, [cell.name for cell in plan.cells], plan.replicates, plan.question_ids(batches))

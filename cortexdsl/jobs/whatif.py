@@ -44,7 +44,7 @@ from cortexdsl.plan.parts import JUDGED, Whatif
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.fits import fitted_methods
 from cortexdsl.plan.persistence.recording import declare, record_files, seal_manifest
-from cortexdsl.plan.persistence.store import batches_of
+from cortexdsl.plan.persistence.store import batches_run
 from cortexdsl.plan.record import read_plan
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.plan.whatif import whatif_of, whatif_slug
@@ -178,7 +178,7 @@ def _check_finished(plan: Plan, name: str) -> None:
 
 
 def _debates(plan: Plan, dataset: str, slug: str) -> list[str]:
-    return debate_files(plan, dataset, slug, batches_of(plan, slug))
+    return debate_files(plan, dataset, slug, batches_run(plan))
 
 
 def _labels(plan: Plan, dataset: str, slug: str) -> list[str]:

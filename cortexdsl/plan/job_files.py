@@ -180,10 +180,9 @@ def pool_inputs(plan: Plan, dataset: str, source: str) -> list[str]:
     return [*_data_files(plan, dataset), *([(Path(plan.spec_path).parent / corpus).as_posix()] if corpus else [])]
 
 
-def look_inputs(plan: Plan, batch: int, live: Sequence[str] | None = None) -> list[str]:
-    """Files that a look reads: the debates of its batch, of the live cells, and the scores of earlier looks."""
-    slugs = [cell.slug for cell in plan.cells] if live is None else live
-    pairs = [(label, slug) for label in plan.tasks for slug in slugs]
+def look_inputs(plan: Plan, batch: int) -> list[str]:
+    """Files that a look reads: the debates of its batch, and the scores of earlier looks."""
+    pairs = [(label, cell.slug) for label in plan.tasks for cell in plan.cells]
     debates = [path for label, cell in pairs for path in batch_files(plan, label, cell, batch)]
     return [*debates, *(plan.layout.look_scores(earlier) for earlier in range(1, batch))]
 

@@ -146,11 +146,6 @@ class PlannedCells:
         return [CellNames(cell.name, cell.method, cell.aliases, cell.axes) for cell in self.cells]
 
     @property
-    def is_racing(self) -> bool:
-        """Whether a cell is no longer debated once its comparisons are decided."""
-        return self.stopping is not None and self.stopping.rule == "racing"
-
-    @property
     def batches(self) -> int:
         """The number of interim tests if the experiment does not stop early."""
         return last_batch(self.shards)

@@ -229,7 +229,6 @@ SCORES: Mapping[str, str] = {
     "cluster": "of the question: those of one [cluster](../verdicts.md#why-the-question-is-the-unit) belong together",
     "group": "of the question: its [group](../grading.md#averages), such as a subject",
     "wording": "only if prompts have variants: which one was used",
-    "asked": "only with [`racing: true`](../early-stopping.md#stopping-early): the number of questions of the cell",
     "schema_version": "version of the format",
 }
 """Columns of scores.csv."""

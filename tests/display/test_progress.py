@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from cortexdsl.display.console import Display
-from cortexdsl.display.expected import ExpectedRun, last_batches
+from cortexdsl.display.expected import ExpectedRun, last_batch
 from cortexdsl.display.progress import RunProgress, WatchedRun, progress, trainings
 from cortexdsl.display.wording import plain_values, round_lines
 from cortexdsl.plan.layout import Layout
@@ -146,20 +146,19 @@ def test_a_tally_is_read_again_when_it_was_replaced(tmp_path: Path) -> None:
 
 
 def test_what_a_look_found_unneeded_is_not_expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of 10: `a` is beaten after the first, `b` goes on to its second; 30 debates, not 40. Decided, 20."""
+    """Batches of 10: if the first look decides, 20 debates are expected, not 40."""
     monkeypatch.chdir(tmp_path)
     expected = ExpectedRun("e", tuple(replace(job, batch=int(job.shard[-1])) for job in EXPECTED.jobs))
     whole = {"state": "done", "debates": {"done": 10, "total": 10}}
     tallies = Tallies(write(tmp_path / "spent", said(**whole), said("b~keep=mean", **whole))).read()
-    assert last_batches(expected) == {}
+    assert last_batch(expected) is None
     path = tmp_path / "results/e/looks/1.json"
     path.parent.mkdir(parents=True)
-    path.write_text('{"schema_version": 1, "batch": 1, "decided": false, "live": ["b~keep=mean"]}')
-    shown = progress(expected, tallies, 1021.0, ends=last_batches(expected))
-    assert [(row.state, row.done, row.total) for row in shown.rows] == [("done", 10, 10), ("waiting", 10, 20)]
-    assert (shown.all.done, shown.all.total) == (20, 30)
-    path.write_text('{"schema_version": 1, "batch": 1, "decided": true, "live": ["a", "b~keep=mean"]}')
-    shown = progress(expected, tallies, 1021.0, ends=last_batches(expected))
+    path.write_text('{"schema_version": 1, "batch": 1, "decided": false}')
+    assert last_batch(expected) is None
+    assert progress(expected, tallies, 1021.0).all.total == 40
+    path.write_text('{"schema_version": 1, "batch": 1, "decided": true}')
+    shown = progress(expected, tallies, 1021.0, end=last_batch(expected))
     assert (shown.all.state, shown.all.done, shown.all.total) == ("done", 20, 20)
 
 

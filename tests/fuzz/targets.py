@@ -199,7 +199,7 @@ def spec_seeds() -> list[bytes]:
 
 SPEC_TOKENS = [
     *(b"models:", b"agents:", b"methods:", b"grid:", b"protocols:", b"extends: ", b"budget: ", b"&a ", b"*a", b"<<: *a", b"!!python/object:os.system "),
-    *(b"replicates: ", b"seed: ", b"size: ", b"rounds: ", b"keep: ", b"hears: ", b"schedule: ", b"budget: calls(full)", b"stopping: {racing: true}"),
+    *(b"replicates: ", b"seed: ", b"size: ", b"rounds: ", b"keep: ", b"hears: ", b"schedule: ", b"budget: calls(full)", b"stopping: {batch: 50}"),
     *(b"99999999999", b"-7", b"0.5", b"1e400", b".inf", b".nan", b"? ", b"- ", b"  ", b"|\n", b">-\n", b"# ", b"---\n", b"$keep", b"env:HOME", b"../../x"),
 ]  # fmt: skip
 

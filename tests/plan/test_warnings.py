@@ -1,4 +1,4 @@
-"""Warnings before a run: steps that show nothing, cells that a race stops."""
+"""Warnings before a run: steps that show nothing."""
 
 from __future__ import annotations
 
@@ -41,21 +41,6 @@ methods: {own: {protocol: own}}
 def alone(schedule: str, hears: str = "everyone") -> str:
     settings = "" if "$" in schedule + hears else "    settings: {weight: confidence, keep: mean}\n"
     return ALONE.replace(settings, "").replace("SCHEDULE", schedule).replace("HEARS", hears)
-
-
-RACE = """\
-dataset: {name: arithmetic, size: 60}
-models: {small: {model: builtin/solver, skill: 0.5}}
-agents: [{name: a, model: small}, {name: b, model: small}]
-methods:
-  vote: {protocol: voting}
-  cot: {protocol: cot}
-  full: {protocol: multi-llm, rounds: 1}
-  matched: {protocol: self-consistency, budget: calls(full)}
-analysis: {families: {main: {compare: [vote, cot], to: matched}}}
-hypotheses: [accuracy(matched) > accuracy(vote)]
-stopping: {racing: true, min_questions: 20, batch: 20}
-"""
 
 
 @pytest.mark.parametrize(
@@ -104,28 +89,3 @@ def test_steps_that_show_nothing_are_reported(
     Path("own.yaml").write_text(head + text)
     assert main(["check", "own.yaml"]) == 0
     assert f"warning: own.yaml: methods.own: {expected}" in capsys.readouterr().err
-
-
-def test_cells_that_a_race_stops_at_once_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`full` stands in no claim, but its budget is that of one that does."""
-    path = tmp_path / "own.yaml"
-    path.write_text(RACE, encoding="utf-8")
-    said = "acing: true stops 1 of 4 cells at the first look, after 20 questions, since no claim names them: cot; "
-    said += "family main compares cot"
-    assert main(["check", str(path)]) == 0
-    warned = capsys.readouterr().err
-    assert f"own.yaml:11:11: r{said}" in warned
-    assert "remove racing: true" in warned
-    assert main(["plan", str(path)]) == 0
-    assert f" R{said}." in " ".join(capsys.readouterr().out.split())
-    both = "accuracy(matched) > accuracy(vote) and accuracy(matched) > accuracy(cot)"
-    path.write_text(RACE.replace("accuracy(matched) > accuracy(vote)", both), "utf-8")
-    assert main(["check", str(path)]) == 0
-    assert "racing stops" not in capsys.readouterr().err
-
-
-def test_without_racing_all_cells_stop_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "own.yaml"
-    path.write_text(RACE.replace("racing: true, ", ""), "utf-8")
-    assert main(["check", str(path)]) == 0
-    assert not capsys.readouterr().err

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from cortexdsl.core import Floats
 from cortexdsl.stats.sequential.sequential import evaluate_anytime
 from cortexdsl.stats.tables.score_table import ScoreTable
-from tests.stats.races import stopping_point
+from tests.stats.looks import stopping_point
 from tests.stats.tables import long_table, planned
 
 Pair = tuple[Floats, Floats]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.stats.inference.roots import crossing
 from cortexdsl.stats.verdicts import evaluate_claims
-from tests.stats.races import stopping_point
+from tests.stats.looks import stopping_point
 
 finite = st.floats(-100, 100, allow_nan=False)
 

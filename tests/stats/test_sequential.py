@@ -24,7 +24,7 @@ from cortexdsl.stats.sequential.sequential import evaluate_anytime
 from cortexdsl.stats.sequential.streams import stream_of
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.verdicts import evaluate_claims
-from tests.stats.races import stopping_point
+from tests.stats.looks import stopping_point
 from tests.stats.tables import long_table
 
 

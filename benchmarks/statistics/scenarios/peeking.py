@@ -17,7 +17,7 @@ from scenarios.made import Marks, Scenario, answers, chances, mcnemar_p, simulat
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from tests.stats.races import stopping_point
+from tests.stats.looks import stopping_point
 
 
 def peeking(random: Generator) -> Marks:

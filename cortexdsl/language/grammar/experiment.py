@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema, TaggedUnionSchema
 
@@ -13,7 +13,6 @@ from cortexdsl.core import Correction, Limits, StoppingRule
 from cortexdsl.language.grammar.core_words import FromCore
 from cortexdsl.language.grammar.counterfactuals import WithoutText
 from cortexdsl.language.grammar.entries import (
-    Flag,
     Name,
     Number,
     OneOf,
@@ -120,7 +119,6 @@ def _agents(value: Any) -> Any:
     return value
 
 
-_Racing: TypeAlias = Annotated[Flag, AfterValidator(lambda is_race: "racing" if is_race else "together")]
 _Agents: TypeAlias = Annotated[tuple[AgentText, ...], Field(min_length=1, max_length=1_000)]
 
 
@@ -194,13 +192,7 @@ class SpecText(StrictEntry):
     """Programs that answer the calls of models in files."""
     expected: ExpectedText | None = None
     """What you expect of the results, for estimates of power and cost."""
-    stopping: (
-        Annotated[
-            StoppingRule,
-            FromCore(rule=_Racing),
-        ]
-        | None
-    ) = None
+    stopping: Annotated[StoppingRule, FromCore()] | None = None
     """Stop the run when the claims are decided."""
     shard_size: Annotated[Whole, Field(ge=1)] | None = None
     """The number of questions per job. Default: the first run chooses it."""

@@ -1,11 +1,9 @@
-"""Warnings before a run: steps that show nothing, cells that a race drops, partial judges."""
+"""Warnings before a run: steps that show nothing, partial judges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cortexdsl.claims.designs import design_of
-from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core import Cell, Model, Nobody, Self
 from cortexdsl.engine.methods import scheduled_steps, spoken_steps
 from cortexdsl.errors import Problem
@@ -60,41 +58,6 @@ def _of_steps(cell: Cell, plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _has_passage(plan: Plan) -> bool:
     return any(question.context for task in plan.tasks.values() for question in task.questions)
-
-
-def cells_dropped_at_once(plan: Plan) -> tuple[str, ...]:
-    """Return the cells of a race that neither a claim nor the matched budget of a claim's cell needs."""
-    if not plan.is_racing:
-        return ()
-    named = {name for text in plan.hypotheses for name in design_of(parse_claim(text), plan.arms).all_cells}
-    budgets = {budget.name for cell in plan.cells if cell.name in named and (budget := plan.budget_of(cell))}
-    return tuple(cell.name for cell in plan.cells if cell.name not in named | budgets)
-
-
-def race_in_words(plan: Plan) -> str:
-    """Return a sentence on the cells that a race drops at once and the families that compare them; empty if none."""
-    dropped = cells_dropped_at_once(plan)
-    if not dropped:
-        return ""
-    assert plan.stopping is not None
-    families = {
-        family.name: [name for name in dropped if name in (*family.compare, family.to)] for family in plan.families
-    }
-    compared = [f"family {family} compares {', '.join(cells)}" for family, cells in families.items() if cells]
-    return "; ".join([
-        f"racing: true stops {len(dropped)} of {len(plan.cells)} cells at the first look, after"
-        f" {plan.stopping.fewest} questions, since no claim names them: {', '.join(dropped)}",
-        *compared,
-    ])  # fmt: skip
-
-
-def unclaimed_cells(plan: Plan, spec: Spec) -> list[Problem]:
-    """Warn of the cells that a race drops at once."""
-    what = race_in_words(plan)
-    if not what:
-        return []
-    remedy = f"claim something of each, such as accuracy({plan.cells[0].name}) > accuracy(every other), or"
-    return [spec.problem(("stopping",), what, f"{remedy} remove racing: true")]
 
 
 def partial_judges(plan: Plan, spec: Spec) -> list[Problem]:

@@ -203,35 +203,3 @@ def batches_run(plan: AnyPlan) -> int | None:
     if look is None or not (look["decided"] or look["batch"] >= plan.batches):
         raise RecordError(f"{plan.layout.root}/looks: claims are undecided and questions left\n    run snakemake again")
     return min(int(look["batch"]), plan.batches)
-
-
-def live_in(plan: AnyPlan, batch: int) -> list[str]:
-    """Return the slugs of the cells that are debated in a batch: all, unless the look before dropped some.
-
-    Raises
-    ------
-    RecordError
-        That look was not taken.
-    """
-    every = [cell.slug for cell in plan.cells]
-    if batch == 1 or not plan.is_racing:
-        return every
-    named = set(read_look(Path(plan.layout.look(batch - 1))).get("live", ()))
-    return [slug for slug in every if slug in named]
-
-
-def batches_by_cell(plan: AnyPlan, last: int) -> dict[str, int]:
-    """Return the last batch up to `last` in which each cell is debated, by its slug."""
-    return {slug: batch for batch in range(1, last + 1) for slug in live_in(plan, batch)}
-
-
-def batches_of(plan: Plan, slug: str) -> int | None:
-    """Return the number of batches of one cell's results; None if the plan has no stopping.
-
-    Raises
-    ------
-    RecordError
-        The last look is still to come.
-    """
-    last = batches_run(plan)
-    return None if last is None else batches_by_cell(plan, last)[slug]

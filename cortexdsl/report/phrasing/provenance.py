@@ -78,13 +78,6 @@ def stopping_line(data: ReportData) -> str:
         f"The experiment {'stopped after' if asked < planned else 'used'} {asked:,} of {planned:,} questions, with "
         f"{decided} of {count} decided; about {left:,} calls ({share}{THIN}%) were not made."
     ]
-    if data.plan.is_racing:
-        most = max(look["asked"].values())
-        dropped = [f"{cell} after {count:,}" for cell, count in look["asked"].items() if count < most]
-        sentences.append(
-            f"Cells raced: {len(look['asked']) - len(dropped)} of {len(look['asked'])} were debated on all {most:,} "
-            f"questions; dropped: {', '.join(dropped) or 'none'}. Cells are compared on the questions that both had."
-        )
     sentences.append(
         f"Only verdicts on claims allow for early stopping (error {rule.alpha:g}); all other p-values and intervals "
         "are exploratory."

@@ -160,11 +160,7 @@ def _family(
     if not cells:
         raise InputError(f"the family {family.name!r} compares {family.to!r} with no other cell")
     scopes = [(name,) for name in table.datasets] + ([table.datasets] if len(table.datasets) > 1 else [])
-    # Cells with different questions are compared one by one, each on the questions that it shares with the reference.
-    groups = [cells] if table.asked() is None else [(cell,) for cell in cells]
-    samples = [
-        units(table, metric, (*group, reference), scope) for metric in metrics for scope in scopes for group in groups
-    ]
+    samples = [units(table, metric, (*cells, reference), scope) for metric in metrics for scope in scopes]
     rows = [
         _row(family, sample, i, outcome)
         for sample in samples

@@ -1,1 +1,1 @@
-"""Tests that stay valid however often one looks: early stopping and racing."""
+"""Tests that stay valid however often one looks: early stopping."""

@@ -23,7 +23,6 @@ from cortexdsl.stats.sequential.streams import Stream, stream_of
 from cortexdsl.stats.tables.score_table import ScoreTable
 
 LEVEL_EQUIVALENCE = 0.90
-NO_INTERVAL = (np.nan, np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,10 +42,7 @@ class Leaf:
 
 
 def leaves_of(design: Design, table: ScoreTable) -> list[Leaf]:
-    """Split a claim into its leaves: parts, datasets, contrasts.
-
-    Each leaf uses the questions that its own cells were asked.
-    """
+    """Split a claim into its leaves: parts, datasets, contrasts."""
     if design.parts:
         return [leaf for part in design.parts for leaf in leaves_of(part, table)]
     where = design.claim.dataset
@@ -59,9 +55,9 @@ def finding_of(
     leaf: Leaf,
     table: ScoreTable,
     planned: Mapping[str, int],
-    alpha: float | None = None,
+    alpha: float,
 ) -> Finding:
-    """Return the finding on one leaf so far; without `alpha` it has no interval."""
+    """Return the finding on one leaf so far."""
     finding = _finding(leaf.design, table, leaf.datasets, planned, alpha)
     return replace(finding, null=null_of(leaf.design))
 
@@ -79,7 +75,7 @@ def _finding(
     table: ScoreTable,
     datasets: Sequence[str],
     planned: Mapping[str, int],
-    alpha: float | None,
+    alpha: float,
 ) -> Finding:
     stream = stream_of(table, design, datasets, planned)
     if stream.gap:
@@ -112,10 +108,10 @@ def _contrast(stream: Stream, row: Floats) -> Mean:
     return Mean(row @ stream.values, bounds)
 
 
-def _one(mean: Mean, design: Design, note: str, alpha: float | None) -> Finding:
+def _one(mean: Mean, design: Design, note: str, alpha: float) -> Finding:
     if design.margin is not None:
         return _within(mean, design, design.margin, note)
-    low, high = NO_INTERVAL if alpha is None else mean.interval(1 - alpha)
+    low, high = mean.interval(1 - alpha)
     side, p = _direction(mean, design.null)
     estimate = float(mean.values.mean())
     return Finding(estimate, low, high, mean.name, design.sign * side > 0, p, note, even=side == 0)
@@ -129,14 +125,14 @@ def _direction(mean: Mean, null: float) -> tuple[float, float]:
     return side, anytime_p(mean.above(null) if side > 0 else mean.below(null))
 
 
-def _ratio(stream: Stream, mean: Mean, design: Design, alpha: float | None) -> Finding:
+def _ratio(stream: Stream, mean: Mean, design: Design, alpha: float) -> Finding:
     """Test a ratio of means, as the mean of top - null * bottom against 0."""
     top, bottom = stream.values
     if not (top.mean() > 0 and bottom.mean() > 0):
         why = f"a ratio of means that are not above 0 ({top.mean():.4g}, {bottom.mean():.4g})"
         return Finding(np.nan, np.nan, np.nan, f"none: {why}", False, np.nan)
     side, p = _direction(mean, 0.0)
-    low, high = NO_INTERVAL if alpha is None else ratio_interval(top, bottom, 1 - alpha, _share(stream))
+    low, high = ratio_interval(top, bottom, 1 - alpha, _share(stream))
     name = f"{mean.name}, of {design.cells[0]} - {design.null:g} * {design.cells[1]}"
     ratio = float(top.mean() / bottom.mean())
     return Finding(ratio, low, high, name, design.sign * side > 0, p, design.notes[0], even=side == 0)

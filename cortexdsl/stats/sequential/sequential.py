@@ -1,21 +1,13 @@
-"""Early stopping and racing: verdicts that stay valid however often one looks.
+"""Early stopping: verdicts that stay valid however often one looks.
 
 Questions enter in the order of the table. The table of an experiment under way holds finished batches only, because an
 absent row counts as missing. A verdict here and that of the usual test on the same questions may differ in whether they
 decide, but never in direction: evidence for one side needs an estimate on that side.
-
-Racing drops cells. A claim is split into the contrasts that must all hold, and a cell continues while one of its
-contrasts is open in an open claim. So `accuracy(sparse) > accuracy(every other)` drops each rival as soon as it is
-beaten, and ends as soon as one rival wins. Each claim has an equal share of alpha (Bonferroni; a contrast against which
-a claim loses shares it again with the claim's other contrasts), and evidence stays valid whenever one stops. So the
-probability that any cell is dropped on a wrong verdict is at most alpha, whatever the number of cells, looks and orders
-of dropping. The evidence on a dropped cell is frozen, because both cells of a contrast are compared on the questions
-that both were asked; and whatever Bonferroni's share has decided, Holm's correction of the verdicts decides as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -92,58 +84,8 @@ def _designs(claims: Sequence[str | Claim], arms: Sequence[CellNames], correctio
     return [design_of(claim, arms) for claim in parsed]
 
 
-def _examine(
-    design: Design,
-    table: ScoreTable,
-    planned: Mapping[str, int],
-    alpha: float | None = None,
-) -> Finding:
-    """Return the finding on a claim so far; without `alpha` it has no interval."""
+def _examine(design: Design, table: ScoreTable, planned: Mapping[str, int], alpha: float) -> Finding:
+    """Return the finding on a claim so far."""
     findings = [finding_of(leaf, table, planned, alpha) for leaf in leaves_of(design, table)]
     shown = all_of(findings)
     return shown if len(findings) == 1 else replace(shown, null=f"{ONE_FAILS}{shown.null}")
-
-
-def live_cells(
-    table: ScoreTable,
-    claims: Sequence[str | Claim],
-    arms: Sequence[CellNames] = (),
-    *,
-    planned: Mapping[str, int] | None = None,
-    alpha: float = 0.05,
-    correction: str = "holm",
-    withdrawn: int = 0,
-    among: Collection[str] | None = None,
-) -> tuple[str, ...]:
-    """Return the cells that must continue, in the order of the table; none if every claim is decided.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The table so far; dropped cells have fewer questions (its column `asked`).
-    claims, arms, planned, alpha, correction, withdrawn
-        As for `evaluate_anytime`. With the correction `none` each claim has all of alpha.
-    among : collection of str or None
-        The cells that continued so far, by default all. Dropped cells do not come back, and their contrasts get no more
-        evidence.
-    """
-    parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
-    known, sizes = tuple(arms) or cells_of(table.cells), planned or sizes_of(table)
-    level = alpha if correction == "none" else alpha / (len(parsed) + withdrawn)
-    running = set(table.cells if among is None else among)
-    wanted = [cells for claim in parsed for cells in _open(design_of(claim, known), table, sizes, level)]
-    live = {cell for cells in wanted if cells <= running for cell in cells}
-    return tuple(cell for cell in table.cells if cell in live)
-
-
-def _open(design: Design, table: ScoreTable, planned: Mapping[str, int], level: float) -> list[set[str]]:
-    """Return the cells of each open contrast of a claim; none if the claim is contradicted."""
-    leaves, wanted = leaves_of(design, table), []
-    for leaf in leaves:
-        finding = finding_of(leaf, table, planned)
-        is_open = finding.unseen.turns
-        if not (finding.supports or is_open) and finding.p * len(leaves) <= level:
-            return []
-        if is_open or not (finding.supports and finding.p <= level):
-            wanted.append(set(leaf.design.cells))
-    return wanted

@@ -75,7 +75,6 @@ def clusters_of(
 
 
 ALL = "all"
-ASKED_COLUMN = "asked"
 WORDING_COLUMN = "wording"
 """Which wording of its prompts a replicate of a cell used; empty if they have one alone."""
 AFTER = "@"
@@ -200,17 +199,6 @@ class ScoreTable:
             raise DataError(f"{self.source}: no column {earlier!r}, though {_place(self, row)} went on after it")
         return last if earlier not in self.frame else np.where(ends, last, self.column(earlier))
 
-    def asked(self) -> Ints | None:
-        """Return how many questions each cell was asked, (datasets, cells); None if every cell was asked all.
-
-        An experiment that races its cells has a column `asked`: questions that were never asked are not missing.
-        """
-        if ASKED_COLUMN not in self.frame:
-            return None
-        counts = np.zeros((len(self.datasets), len(self.cells)), dtype=np.int64)
-        np.maximum.at(counts, (self.dataset, self.cell), self.column(ASKED_COLUMN).astype(np.int64))
-        return counts
-
     def wordings(self, cells: Sequence[str]) -> dict[tuple[str, ...], list[int]]:
         """Return the replicates (codes) by the wordings that some cells used in them; empty if they have none."""
         if WORDING_COLUMN not in self.frame:
@@ -221,28 +209,6 @@ class ScoreTable:
             for row in np.flatnonzero((self.cell == self.cells.index(cell)) & (named != "").to_numpy()):
                 used.setdefault(int(self.replicate[row]), {})[cell] = named.iloc[row].removesuffix(".0")
         return by_key((tuple(used[replicate].values()), replicate) for replicate in sorted(used))
-
-    def common(self, cells: Sequence[str]) -> ScoreTable:
-        """Return the table of the questions that all these cells were asked: the first ones of each dataset."""
-        asked = self.asked()
-        if asked is None:
-            return self
-        least = asked[:, [self.cells.index(cell) for cell in cells]].min(axis=1)
-        return self.until(np.repeat(least[:, None], len(self.cells), axis=1))
-
-    def until(self, ends: Ints) -> ScoreTable:
-        """Return the table of the first questions of each dataset and cell.
-
-        Parameters
-        ----------
-        ends : (datasets, cells) int array
-        """
-        inside, most = self.question < ends[self.dataset, self.cell], ends.max(axis=1).tolist()
-        return replace(
-            self._where(inside),
-            questions=tuple(ids[:end] for ids, end in zip(self.questions, most, strict=True)),
-            clusters=tuple(codes[:end] for codes, end in zip(self.clusters, most, strict=True)),
-        )
 
     def of_replicates(self, replicates: Sequence[int]) -> ScoreTable:
         """Return the rows of some replicates (codes)."""
@@ -346,6 +312,9 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
             + ", ".join(f"{c} {names[c][codes[c][row]]!r}" for c in codes)
             + "; keep one row per dataset, cell, replicate and question"
         )
+    if {"asked", "schema_version"} <= {*frame} and (frame.groupby("dataset")["asked"].nunique() > 1).any():
+        what = "an earlier version asked its cells different numbers of questions (racing), so they are not comparable"
+        raise DataError(f"{source}: {what}\n    run the experiment again")
     clusters = clusters_of(frame, codes["dataset"], question, questions, source)
     unparsed = np.zeros(len(frame), dtype=bool)
     # `unparsed` counts unreadable answers in tables of experiments; a row is doubtful only if it has no answer.

@@ -99,8 +99,7 @@ def units_of(table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequen
     Notes
     -----
     A cell is expected to have every question of a dataset in each of its replicates. A missing score in [0, 1] counts
-    as 0 and is recorded in `spare`; missing values of other metrics are gaps. If cells were asked different numbers of
-    questions (`ScoreTable.asked`), only those that all were asked count. A ratio of two columns' sums enters by its
+    as 0 and is recorded in `spare`; missing values of other metrics are gaps.  A ratio of two columns' sums enters by its
     linearised value of each question, and so do calibration errors and AUROC (`cortexdsl.stats.tables.calibration`) and
     the statistics of whole debates (`cortexdsl.stats.tables.selective`).
 
@@ -116,7 +115,6 @@ def units_of(table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequen
                 near = get_close_matches(name, known, 1)
                 hint = f"nearest: {near[0]}" if near else f"there are {', '.join(known)}"
                 raise DataError(f"{table.source}: no {kind} {name!r}; {hint}")
-    table = table.common(cells)
     layers = [_whole(table, quantities, table.datasets.index(name)) for name in datasets]
     sizes = np.array([layer.values.shape[1] for layer in layers])
     weight = np.concatenate([np.full(n, 1 / (n * len(sizes))) for n in sizes])

@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cortexdsl.report.terminal import terminal_report
 from cortexdsl.stats.sequential.sequential import evaluate_anytime
 from cortexdsl.stats.tables.rows import ClaimRow, columns_of_tests
 from tests.workflow.bench import REPOSITORY, Bench
@@ -95,45 +94,6 @@ def test_a_large_difference_stops_early_an_edited_claim_looks_again_and_a_null_r
     pd.testing.assert_frame_equal(_verdicts(fresh), expected, check_dtype=False)
     assert expected["verdict"].tolist() == ["undecided"]
     assert "Nothing to be done" in fresh.snakemake("--dry-run").text
-
-
-RACING = (
-    SPEC.replace("{min_questions: 20, batch: 15}", "{racing: true, min_questions: 20, batch: 20}")
-    .replace("compare: [high], to: low", "compare: [low, same], to: high")
-    .replace(f"  - {CLAIM}", f"  - {CLAIM}\n  - {NULL}")
-)
-
-
-@pytest.mark.workflow
-def test_racing_drops_a_beaten_cell_and_debates_the_others_on(fresh: Bench) -> None:
-    """Batches of 20: `low` is beaten in the first and debated no more; `same` equals `high`, and both go to the end."""
-    fresh.write("specs/early.yaml", RACING)
-    run = fresh.snakemake()
-    assert run.status == 0, run.text
-    after = {"score": 3, "verdict": 1, "report": 1, "all": 1}
-    assert run.finished == Counter({"declare": 1, "plan": 1, "debate": 7, "look": 3, **after})
-    assert "early: 3 cells, 180 of 180 debates to do" in run.text
-    assert "early: 140 of 140 debates" in run.text
-    status = json.loads(fresh.cortexdsl("status", "early", "--json").text)
-    assert {each["cell"]: each["debates"] for each in status["cells"]} == {
-        "low": {"done": 20, "total": 20}, "high": {"done": 60, "total": 60}, "same": {"done": 60, "total": 60},
-    }  # fmt: skip
-    scores = pd.read_csv(fresh.results("early") / "scores.csv")
-    assert Counter(scores["cell"]) == {"low": 20, "high": 60, "same": 60}
-    assert [(look["live"], look["calls"], look["calls_left"]) for look in _looks(fresh)] == [
-        (["high", "same"], 60, 120), (["high", "same"], 100, 80), (["high", "same"], 140, 40),
-    ]  # fmt: skip
-    assert _verdicts(fresh)["verdict"].tolist() == ["supported", "undecided"]
-    compared = {row["cell"]: row["n_questions"] for row in fresh.rows("early", "comparisons.csv")}
-    assert compared == {"low": "20", "same": "60"}
-    said = " ".join(terminal_report(fresh.results("early")).split())
-    assert "Cells raced: 2 of 3 were debated on all 60 questions; dropped: low after 20." in said
-    assert "about 40 calls (22 %) were not made" in said
-    compiled = fresh.cortexdsl("compile", "specs/early.yaml")
-    fresh.write("early.smk", compiled.text)
-    command = [word if word != str(REPOSITORY / "Snakefile") else "early.smk" for word in fresh.command("cell_same")]
-    again = fresh.run(command)
-    assert "Nothing to be done" in again.text, again.text
 
 
 @pytest.mark.parametrize(
