@@ -36,7 +36,6 @@ from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.forecast.cost import rehearse_whatifs
 from cortexdsl.plan.job_files import debate_files
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.toolbox import open_tools
@@ -46,29 +45,17 @@ from cortexdsl.plan.persistence.fits import fitted_methods
 from cortexdsl.plan.persistence.recording import declare, record_files, seal_manifest
 from cortexdsl.plan.persistence.store import batches_run
 from cortexdsl.plan.record import read_plan
-from cortexdsl.plan.rehearsal.estimate import CostEstimate
-from cortexdsl.plan.whatif import whatif_of, whatif_slug
+from cortexdsl.plan.whatif import whatif_slug
 from cortexdsl.records import Record, read_all
 from cortexdsl.stats.causes import LeftOutTurn, cause_of
 from cortexdsl.stats.tables.rows import CauseRow, columns_of
-from cortexdsl.stats.whatif import Removal, effects, name_without
+from cortexdsl.stats.whatif import effects
 from cortexdsl.tasks.judging import Judgements, text_grades
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser, "a spec with finished debates")
-    parser.add_argument("--of", action="append", metavar="CELL", help="the cell whose debates are changed; repeatable")
-    parser.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        metavar="WHAT",
-        help="what is left out: agent=NAME, edge=SPEAKER:LISTENER, round=2, step=NAME or turn=NAME@2. The word agent, "
-        "edge, round, step or turn alone leaves out each of them. The entries of whatif in the spec are also "
-        "computed. Repeatable",
-    )
-    parser.add_argument("--plan", action="store_true", help="only print which calls would be sent")
     parser.add_argument("--json", action="store_true", help="print JSON: one row per line")
     add_shared(parser, "--trust --connections")
 
@@ -76,24 +63,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = plan_of_results(args)
-    whatifs = _with_arguments(plan, args)
-    if args.plan:
-        print(_planned(plan, whatifs))
-        return 0
+    if not plan.whatifs:
+        raise InputError(
+            f"{args.spec}: nothing says what to leave out\n    write whatif: {{CELL: [agent]}} into the spec"
+        )
     check_consent(plan, args.trust)
-    for one in whatifs:
+    for one in plan.whatifs:
         _check_finished(plan, one.cell)
     declare(plan.layout, declaration_of(plan))
     options = ClientOptions.of(plan, args)
-    counts = asyncio.run(_debate(plan, whatifs, options))
+    counts = asyncio.run(_debate(plan, options))
     print(
-        f"{counted(sum(len(one.without) for one in whatifs), 'counterfactual')} of {counted(len(whatifs), 'cell')}: "
+        f"{counted(sum(len(one.without) for one in plan.whatifs), 'counterfactual')} of {counted(len(plan.whatifs), 'cell')}: "
         f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed",
         file=sys.stderr,
     )
-    asyncio.run(_judge(plan, whatifs, options))
-    table = _effects(plan, whatifs)
-    causes = pd.DataFrame(_causes(plan, whatifs), columns=columns_of(CauseRow))
+    asyncio.run(_judge(plan, options))
+    table = _effects(plan)
+    causes = pd.DataFrame(_causes(plan), columns=columns_of(CauseRow))
     tables = {plan.layout.effects: table}
     if plan.labelling is not None:
         tables[plan.layout.causes] = causes
@@ -102,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         write_lines(Path(path), rows.to_csv(index=False, lineterminator="\n").splitlines())
     record_files(plan.layout, list(tables))
     seal_manifest(plan.layout)
-    for note in _handed_on(plan, whatifs):
+    for note in _handed_on(plan):
         print(note, file=sys.stderr)
     print(table.to_json(orient="records", lines=True, double_precision=15).rstrip() if args.json else _shown(table))
     if len(causes) and not args.json:
@@ -111,50 +98,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _with_arguments(plan: Plan, args: argparse.Namespace) -> list[Whatif]:
-    """Return what the spec leaves out, and what the command line adds."""
-    whatifs = {one.cell: one for one in plan.whatifs}
-    if args.without:
-        for name in args.of or _only_cell(plan):
-            cell = plan.cell_named(name)
-            more = whatif_of(cell, args.without)
-            declared = whatifs.get(cell.name, Whatif(cell.name, ()))
-            whatifs[cell.name] = Whatif(cell.name, tuple(dict.fromkeys([*declared.without, *more.without])))
-    elif args.of:
-        raise InputError("--of names a cell, and nothing says what to leave out of it\n    add --without agent")
-    if not whatifs:
-        raise InputError(
-            f"{args.spec}: nothing says what to leave out\n"
-            "    add --without agent (or edge, round, step, turn), or write whatif: {CELL: [agent]} into the spec"
-        )
-    return list(whatifs.values())
-
-
-def _only_cell(plan: Plan) -> list[str]:
-    """Return the only cell of a plan, for a command that names none."""
-    if len(plan.cells) > 1:
-        names = ", ".join(cell.name for cell in plan.cells)
-        raise InputError(f"{plan.spec_path} has several cells\n    say which: --of CELL; cells: {names}")
-    return [plan.cells[0].name]
-
-
-def _planned(plan: Plan, whatifs: Sequence[Whatif]) -> str:
-    estimates = rehearse_whatifs(plan, whatifs)
-    width = max(len(name_without(cell, str(without))) for cell, without in estimates)
-    lines = [f"{'debates':{width}} {'calls':>12} {'of these asked':>16}"]
-    for (cell, without), estimate in estimates.items():
-        new = estimate.calls - estimate.shared_calls
-        lines.append(f"{name_without(cell, str(without)):{width}} {estimate.calls:>12,} {new:>16,}")
-    every = sum(estimates.values(), CostEstimate())
-    total, dollars = every.calls - every.shared_calls, every.total_dollars
-    price = f", {dollars:,.2f} dollars if none were shared" if dollars else ""
-    lines += _handed_on(plan, whatifs)
-    return "\n".join([*lines, f"at most {counted(total, 'call is', 'calls are')} sent{price}, if no debate ends early"])
-
-
-def _handed_on(plan: Plan, whatifs: Sequence[Whatif]) -> Iterator[str]:
+def _handed_on(plan: Plan) -> Iterator[str]:
     """Yield a line for each cell that hands unsure questions on: the other method debates them complete."""
-    for one in whatifs:
+    for one in plan.whatifs:
         rule = plan.cell_named(one.cell).debate.defer
         if rule is not None:
             yield f"{one.cell}: questions that it hands on to {rule.to} are debated there with nothing left out"
@@ -186,11 +132,11 @@ def _labels(plan: Plan, dataset: str, slug: str) -> list[str]:
     return [Path(path).stem for path in _debates(plan, dataset, slug)]
 
 
-async def _debate(plan: Plan, whatifs: Sequence[Whatif], options: ClientOptions) -> CallCounts:
+async def _debate(plan: Plan, options: ClientOptions) -> CallCounts:
     """Debate every counterfactual; replies to known calls come from the logs."""
     total = CallCounts()
     for dataset in plan.tasks:
-        for one in whatifs:
+        for one in plan.whatifs:
             slug = plan.cell_named(one.cell).slug
             for label in _labels(plan, dataset, slug):
                 done = await _shard(plan, one.without, dataset, slug, label, options)
@@ -218,10 +164,10 @@ def _path(plan: Plan, dataset: str, slug: str, label: str, without: Ablation) ->
     return Path(plan.layout.whatif_debates(dataset, whatif_slug(plan.cell(slug), without), label))
 
 
-async def _judge(plan: Plan, whatifs: Sequence[Whatif], options: ClientOptions) -> None:
+async def _judge(plan: Plan, options: ClientOptions) -> None:
     """Have answers judged if the spec asks for judgements; known judgements come from the logs."""
     for dataset in filter(plan.is_judged, plan.tasks):
-        for one in whatifs:
+        for one in plan.whatifs:
             slug = plan.cell_named(one.cell).slug
             whole, branches = _records(plan, dataset, one)
             records = [record for records in (whole, *branches) for record in records]
@@ -234,12 +180,11 @@ def _metrics(plan: Plan) -> list[str]:
     return [name for name in plan.metrics if not ((metric := find_metric(name)) and metric.group)] or ["accuracy"]
 
 
-def _effects(plan: Plan, whatifs: Sequence[Whatif]) -> pd.DataFrame:
+def _effects(plan: Plan) -> pd.DataFrame:
     """Return the effects of everything that is left out."""
-    declared = {one.cell: set(one.without) for one in plan.whatifs}
     correction, tables = plan.analysis.get("correction", "holm"), []
-    for one in whatifs:
-        left_out = [Removal(str(w), w in declared.get(one.cell, ())) for w in one.without]
+    for one in plan.whatifs:
+        left_out = [str(without) for without in one.without]
         tables.append(effects(_rows(plan, one), one.cell, left_out, plan.seed, correction, metrics=_metrics(plan)))
     return pd.concat(tables, ignore_index=True)
 
@@ -274,11 +219,11 @@ def _records(plan: Plan, dataset: str, one: Whatif) -> tuple[list[Record], list[
     return whole, [read_all([_path(plan, dataset, slug, label, w) for label in labels]) for w in one.without]
 
 
-def _causes(plan: Plan, whatifs: Sequence[Whatif]) -> list[CauseRow]:
+def _causes(plan: Plan) -> list[CauseRow]:
     """Compare turns that have a label with turns that do not: how many change the answer when they are left out."""
     labels = [] if plan.labelling is None else [name for label in plan.labelling.labels for name in label.counted]
     causes = []
-    for one in whatifs:
+    for one in plan.whatifs:
         turns = [turn for dataset in plan.tasks for turn in _left_out_turns(plan, dataset, one)] if labels else []
         causes += [cause_of(one.cell, name, turns) for name in labels if any(name in turn.known for turn in turns)]
     return causes

@@ -22,36 +22,6 @@ def whatif_slug(cell: Cell, without: Ablation) -> str:
     return point_slug(cell.slug, {"without": str(without)})
 
 
-def whatif_of(cell: Cell, left_out: Sequence[str]) -> Whatif:
-    """Return the counterfactuals of a cell.
-
-    Parameters
-    ----------
-    cell : Cell
-    left_out : sequence of str
-        As in the spec: `agent`, `edge=ann:bob`.
-
-    Raises
-    ------
-    InputError
-        There is no such thing to leave out, the debate cannot run without it, or the cell grows to a budget.
-    """
-    if reason := _why_fixed(cell):
-        raise InputError(f"{reason[0]}\n    {reason[1]}")
-    without: dict[Ablation, None] = {}
-    for text in left_out:
-        without |= dict.fromkeys(_without(parse_left_out(text), cell))
-    return Whatif(cell.name, tuple(without))
-
-
-def _why_fixed(cell: Cell) -> tuple[str, str] | None:
-    """Return why nothing can be left out of a cell, and the remedy; None if something can."""
-    if cell.match is None or not cell.match.grow:
-        return None
-    what = f"{cell.name} grows to the budget of {cell.match.cell}, which a debate without something would change"
-    return what, "name a cell that is not matched by grow"
-
-
 def resolve_whatifs(spec: Spec, cells: Sequence[Cell]) -> tuple[tuple[Whatif, ...], tuple[Problem, ...]]:
     """Return the counterfactuals of a spec, and the problems with them."""
     named = {name: cell for cell in cells for name in (cell.name, *cell.aliases)}
@@ -62,28 +32,30 @@ def resolve_whatifs(spec: Spec, cells: Sequence[Cell]) -> tuple[tuple[Whatif, ..
             what, remedy = f"whatif: there is no cell {name!r}", nearest(name, named, say="cells")
             problems.append(spec.problem(("whatif", name), what, remedy))
             continue
-        if reason := _why_fixed(named[name]):
-            problems.append(spec.problem(("whatif", name), f"whatif: {reason[0]}", reason[1]))
+        cell = named[name]
+        if cell.match is not None and cell.match.grow:
+            what = f"{cell.name} grows to the budget of {cell.match.cell}, which a debate without something would change"
+            remedy = "name a cell that is not matched by grow"
+            problems.append(spec.problem(("whatif", name), f"whatif: {what}", remedy))
             continue
-        parts, wrong = _parts(spec, name, text, named[name])
+        left_out, wrong = _left_out(spec, name, text, cell)
         problems += wrong
         if not wrong:
-            merged = dict.fromkeys(without for part in parts for without in part.without)
-            whatifs.append(Whatif(named[name].name, tuple(merged)))
+            whatifs.append(Whatif(cell.name, tuple(dict.fromkeys(left_out))))
     return tuple(whatifs), tuple(problems)
 
 
-def _parts(spec: Spec, name: str, texts: Sequence[str], cell: Cell) -> tuple[list[Whatif], list[Problem]]:
-    parts, wrong = [], []
-    for i, left_out in enumerate(texts):
+def _left_out(spec: Spec, name: str, texts: Sequence[str], cell: Cell) -> tuple[list[Ablation], list[Problem]]:
+    left_out, wrong = [], []
+    for i, text in enumerate(texts):
         try:
-            parts.append(whatif_of(cell, (left_out,)))
+            left_out += _without(parse_left_out(text), cell)
         except InputError as error:
             what, _, remedy = str(error).partition("\n")
             route: Route = ("whatif", name, i)
             at = route if spec.node.find(route) is not None else route[:2]
             wrong.append(spec.problem(at, f"whatif.{name}: {what}", remedy.strip()))
-    return parts, wrong
+    return left_out, wrong
 
 
 def _without(left_out: LeftOut, cell: Cell) -> list[Ablation]:

@@ -7,8 +7,6 @@ a step.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
 from typing import TypeAlias
 
 import pandas as pd
@@ -32,18 +30,10 @@ def name_without(cell: str, without: str) -> str:
     return f"{cell} without {without}"
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """Something left out of a cell; declared if by the spec, not if by the command line alone."""
-
-    without: str
-    is_declared: bool
-
-
 def effects(
     rows: Sequence[Row],
     cell: str,
-    removals: Sequence[Removal],
+    left_out: Sequence[str],
     seed: int,
     correction: str = "holm",
     draws: int = DRAWS,
@@ -59,31 +49,29 @@ def effects(
     rows : sequence of Row
         Score rows of the cell and of each counterfactual (its cell is `name_without`), on all datasets.
     cell : str
-    removals : sequence of Removal
-        Those of the spec and those of the command line are two families, each corrected by itself.
+    left_out : sequence of str
+        One family.
     seed : int
     correction : str
     draws : int
     metrics : sequence of str
-        Each has its own families, so that a further metric changes no p of the others.
+        Each has its own family, so that a further metric changes no p of the others.
 
     Returns
     -------
     DataFrame
-        One row for each metric, dataset and removal (and for the mean over several datasets, `all`): `whole` and
+        One row for each metric, dataset and part (and for the mean over several datasets, `all`): `whole` and
         `left_out` are the means with and without it; `effect` is the first minus the second, above 0 if it helps;
         `changed` is the share of debates with another answer, `asked` the number of calls that the original debates
         do not have.
     """
     frame = pd.DataFrame(rows)
     table = score_table(frame)
+    names = {name_without(cell, without): without for without in left_out}
+    family = Family("whatif", tuple(names), cell, correction)  # type: ignore[arg-type]
+    arms = [CellNames(name, name) for name in (cell, *names)]
     results = []
-    for metric, is_declared in product(metrics, (True, False)):
-        names = {name_without(cell, one.without): one.without for one in removals if one.is_declared == is_declared}
-        if not names:
-            continue
-        family = Family("whatif", tuple(names), cell, correction)  # type: ignore[arg-type]
-        arms = [CellNames(name, name) for name in (cell, *names)]
+    for metric in metrics:
         for row in compare_families(table, [family], [metric], seed, arms, draws).to_dict("records"):
             here = frame if row["dataset"] == ALL else frame[frame["dataset"] == row["dataset"]]
             branch = here[here["cell"] == row["cell"]]
@@ -97,7 +85,7 @@ def effects(
                 "ci_high_simultaneous": 0.0 - row["ci_low_simultaneous"],
                 "test": row["test"], "p": row["p"], "p_adjusted": row["p_adjusted"], "correction": correction,
                 "n_questions": row["n_questions"], "changed": _mean(branch, ANSWER_CHANGED),
-                "asked": int(branch[OWN_CALLS].sum()), "declared": is_declared, "note": row["note"],
+                "asked": int(branch[OWN_CALLS].sum()), "note": row["note"],
                 "metric": metric,
             })  # fmt: skip
     return pd.DataFrame(results, columns=columns_of(EffectRow))

@@ -19,8 +19,7 @@ ARGUMENTS = {
     "report": [NAME], "ledger": [NAME], "verify": [NAME], "view": [NAME, "--static", "site"], "show": [NAME],
     "export": [NAME, "--out", "out.csv"], "compare": [FOLDER.as_posix(), "--to", "low"],
     "gate": [FOLDER.as_posix(), "--undecided", "pass"],
-    "whatif": ["specs/small.yaml", "--of", "high", "--without", "round"],
-    "labels": ["specs/small.yaml", "--human", "labels.csv"],
+    "whatif": ["specs/small.yaml"], "labels": ["specs/small.yaml", "--human", "labels.csv"],
     "regrade": ["specs/small.yaml"], "replay": ["specs/small.yaml"],
 }  # fmt: skip
 ELSEWHERE = {"new", "check", "trust", "plan", "run"}

@@ -167,7 +167,9 @@ def test_counterfactuals_and_plans_know_of_tools(here: Path, capsys: pytest.Capt
     assert debated("sums", "--trust", "own:shout") == 0
     assert main(["plan", "x", "--out", "results/x/plan.json"]) == 0
     capsys.readouterr()
-    assert main(["whatif", "x", "--of", "helped", "--without", "agent=helper", "--json", *trust]) == 2
+    (here / "specs/x.yaml").write_text(SPEC + "whatif: {helped: agent=helper}\n")
+    assert main(["whatif", "x", "--json", *trust]) == 2
     assert "step revise hears nobody but step ask" in capsys.readouterr().err
-    assert main(["whatif", "x", "--of", "helped", "--without", "agent=ann", "--json", *trust]) == 0
+    (here / "specs/x.yaml").write_text(SPEC + "whatif: {helped: agent=ann}\n")
+    assert main(["whatif", "x", "--json", *trust]) == 0
     assert json.loads(capsys.readouterr().out)["without"] == "agent=ann"

@@ -64,17 +64,21 @@ def table(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
+def leave_out(what: str) -> None:
+    """Write into the spec of a finished experiment what is left out."""
+    Path("specs/x.yaml").write_text(SPEC.replace("agent=eve", what))
+
+
 def logged() -> Iterator[str]:
     for path in Path("results/x/calls").rglob("whatif*.jsonl"):
         yield from path.read_text().splitlines()
 
 
 def test_effects_of_a_finished_experiment(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leave_out("agent=eve, round=1")
     capsys.readouterr()
-    assert main(["whatif", "x", "--json", "--without", "round=1"]) == 0
-    rows = table(capsys)
-    effects = {row["without"]: row for row in rows}
-    assert {name: row["declared"] for name, row in effects.items()} == {"agent=eve": True, "round=1": False}
+    assert main(["whatif", "x", "--json"]) == 0
+    effects = {row["without"]: row for row in table(capsys)}
     assert effects["agent=eve"]["whole"] == effects["round=1"]["whole"]
     eve = effects["agent=eve"]
     assert eve["effect"] == pytest.approx(eve["whole"] - eve["left_out"])
@@ -91,18 +95,12 @@ def test_only_what_changes_is_asked_and_nothing_twice(here: Path, capsys: pytest
     assert asked
     assert not keys & {json.loads(line).get("key") for line in logged()}
     capsys.readouterr()
-    assert main(["whatif", "x", "--without", "round"]) == 0
+    leave_out("agent=eve, round")
+    assert main(["whatif", "x"]) == 0
     assert " 0 calls sent" in capsys.readouterr().err
+    leave_out("agent=eve")
     assert main(["whatif", "x"]) == 0
     assert Path("results/x/whatif/effects.csv").read_bytes() == before
-
-
-def test_a_plan_asks_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    capsys.readouterr()
-    assert main(["whatif", "x", "--plan", "--without", "edge=eve:ann"]) == 0
-    assert "talk without edge=eve:ann" in capsys.readouterr().out
-    assert not Path("results/x/whatif").exists()
-    assert not list(logged())
 
 
 def test_counterfactual_records_are_no_results(here: Path) -> None:
@@ -133,19 +131,10 @@ def test_a_run_that_was_killed_goes_on_where_its_log_ends(here: Path, capsys: py
     assert Path("results/x/whatif/effects.csv").read_bytes() == whole
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--without", "agent=zed"], "there is no agent zed in talk"),
-        (["--of", "full", "--without", "agent"], "there is no cell 'full'"),
-        (["--of", "talk"], "nothing says what to leave out of it"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(
-    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
-    assert main(["whatif", "x", *arguments]) == 2
-    assert said in capsys.readouterr().err
+def test_a_spec_that_leaves_nothing_out_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("specs/x.yaml").write_text(SPEC.partition("whatif:")[0])
+    assert main(["whatif", "x"]) == 2
+    assert "nothing says what to leave out\n    write whatif: {CELL: [agent]}" in capsys.readouterr().err
 
 
 def test_debates_of_another_meaning_are_not_branched_from(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,13 +161,14 @@ def test_the_report_tells_of_them_apart_from_results(here: Path, capsys: pytest.
     assert main(["report", "results/x", "--no-figures"]) == 0
     assert 'id="whatif"' not in Path("results/x/report.html").read_text()
     before = Path("results/x/scores.csv").read_bytes()
-    assert main(["whatif", "x", "--without", "round=2"]) == 0
+    leave_out("agent=eve, round=2")
+    assert main(["whatif", "x"]) == 0
     assert main(["verdict", "results/x"]) == 0
     assert Path("results/x/scores.csv").read_bytes() == before
     assert main(["report", "results/x", "--no-figures"]) == 0
     page = Path("results/x/report.html").read_text()
     assert 'id="whatif"' in page
-    assert "round=2 (asked for after the run)" in page
+    assert "round=2" in page
     capsys.readouterr()
     assert main(["report", "results/x", "--text"]) == 0
     said = " ".join(capsys.readouterr().out.split())
@@ -260,14 +250,10 @@ def test_a_method_that_hands_questions_on_says_that_the_other_one_leaves_nothing
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("x.yaml").write_text(
-        SPEC.replace(
-            "rounds: 2}", "rounds: 2, defer: {below: 0.7, to: alone}}\n  alone: {protocol: cot, agents: [eve]}"
-        )
-    )
-    assert main(["whatif", "x.yaml", "--plan"]) == 0
+    Path("specs").mkdir()
+    handing_on = "rounds: 2, defer: {below: 0.7, to: alone}}\n  alone: {protocol: cot, agents: [eve]}"
+    Path("specs/x.yaml").write_text(SPEC.replace("rounds: 2}", handing_on))
+    _run()
+    assert main(["whatif", "x"]) == 0
     told = "talk: questions that it hands on to alone are debated there with nothing left out"
-    assert told in capsys.readouterr().out.splitlines()
-    Path("x.yaml").write_text(SPEC)
-    assert main(["whatif", "x.yaml", "--plan"]) == 0
-    assert "hands on" not in capsys.readouterr().out
+    assert told in capsys.readouterr().err.splitlines()

@@ -11,7 +11,6 @@ from cortexdsl.stats.inference.paired import Paired
 from cortexdsl.stats.whatif import (
     ANSWER_CHANGED,
     OWN_CALLS,
-    Removal,
     effects,
 )
 from tests.stats.debates import grade, made, record
@@ -29,7 +28,7 @@ def test_an_effect_is_the_paired_difference_with_what_is_left_out() -> None:
     whole, without = [1.0] * 8 + [0.0] * 2, [1.0] * 5 + [0.0] * 5
     table = effects(
         [*rows("full", whole), *rows("full without agent=a", without, changed=0.3, asked_beside=2)],
-        "full", [Removal("agent=a", True)], seed=0,
+        "full", ["agent=a"], seed=0,
     )  # fmt: skip
     (row,) = table.to_dict("records")
     assert (row["whole"], row["left_out"], row["changed"], row["asked"]) == pytest.approx((0.8, 0.5, 0.3, 20))
@@ -49,7 +48,7 @@ def test_a_dataset_has_its_own_means_beside_those_of_all() -> None:
             *rows("full without agent=a", [1.0] * without + [0.0] * (10 - without), changed=0.0, asked_beside=1),
         )
     ]
-    table = effects(data, "full", [Removal("agent=a", True)], seed=0).set_index("dataset")
+    table = effects(data, "full", ["agent=a"], seed=0).set_index("dataset")
     assert table["whole"].to_dict() == pytest.approx({"adds": 0.9, "sums": 0.5, "all": 0.7})
     assert table["left_out"].to_dict() == pytest.approx({"adds": 0.6, "sums": 0.4, "all": 0.5})
 
@@ -71,15 +70,12 @@ def test_a_branch_is_a_row_of_its_own_with_what_it_changed_and_asked() -> None:
         list(branch_rows(whole, whole, grade, {}))
 
 
-def test_what_the_spec_asks_for_is_corrected_by_itself() -> None:
-    """Whatever is asked for on the command line afterwards changes no verdict of what was declared."""
+def test_all_that_a_spec_leaves_out_of_a_cell_is_corrected_together() -> None:
     lost = [0.0] * 6 + [1.0] * 4
     less = [rows(f"full without agent={n}", lost, changed=0.6, asked_beside=1) for n in "abc"]
-    table = effects(
-        [*rows("full", [1.0] * 10), *less[0], *less[1], *less[2]], "full",
-        [Removal("agent=a", True), Removal("agent=b", False), Removal("agent=c", False)], seed=0,
-    )  # fmt: skip
-    assert (table["p_adjusted"] / table["p"]).round(6).tolist() == [1.0, 2.0, 2.0]
+    left_out = ["agent=a", "agent=b", "agent=c"]
+    table = effects([*rows("full", [1.0] * 10), *less[0], *less[1], *less[2]], "full", left_out, seed=0)
+    assert (table["p_adjusted"] / table["p"]).round(6).tolist() == [3.0, 3.0, 3.0]
 
 
 def test_each_metric_is_a_family_of_its_own() -> None:
@@ -88,7 +84,7 @@ def test_each_metric_is_a_family_of_its_own() -> None:
     data = [
         *rows("full", whole, calls=9.0), *rows("full without agent=a", without, calls=6.0, changed=0.3, asked_beside=2)
     ]  # fmt: skip
-    asked = [Removal("agent=a", True)]
+    asked = ["agent=a"]
     alone = effects(data, "full", asked, seed=0)
     both = effects(data, "full", asked, seed=0, metrics=["accuracy", "calls"])
     assert both["metric"].tolist() == ["accuracy", "calls"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import bound_of
-from cortexdsl.core import Ablation, Cell, Dataset, Message, Method, Question, Render, Sparse, by_key
+from cortexdsl.core import Cell, Dataset, Message, Method, Question, Render, Sparse, by_key
 from cortexdsl.engine.methods import in_each_wording, pool_sources, with_pool, with_samples
 from cortexdsl.engine.trajectories import trajectory, unguided
 from cortexdsl.errors import DebateError, Problem, SpecError
@@ -23,7 +23,6 @@ from cortexdsl.models.call_keys import call_key
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.judges import judge_calls, label_calls, sample_ballots
 from cortexdsl.plan.forecast.matches import made_up_passages, matched_method, passages_for
-from cortexdsl.plan.parts import Whatif
 from cortexdsl.plan.rehearsal.estimate import (
     CallLengths,
     CostEstimate,
@@ -71,7 +70,7 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
     """
     by_cell = {cell.name: CostEstimate() for cell in plan.cells}
     rows = [(row, sent.estimate * factor) for row, sent, factor in _loads(plan)]
-    rows += [(WHAT_IF.format(name), each) for (name, _), each in rehearse_whatifs(plan, plan.whatifs).items()]
+    rows += _rehearse_whatifs(plan)
     for row, estimate in (*rows, *_rehearse_trainings(plan), *_rehearse_fits(plan)):
         by_cell[row] = by_cell.get(row, CostEstimate()) + estimate
     return sum(by_cell.values(), CostEstimate()), by_cell
@@ -113,17 +112,18 @@ def rehearsed_loads(plan: Plan) -> dict[str, tuple[float, float]]:
     return loads
 
 
-def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, Ablation], CostEstimate]:
-    """Estimate the cost of counterfactuals, by cell and by what is left out.
-
-    Calls of the debates themselves, or of earlier counterfactuals, count as shared.
-    """
-    estimates: dict[tuple[str, Ablation], CostEstimate] = {}
+def _rehearse_whatifs(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
+    """Yield the cost of each counterfactual; calls of the debates, or of earlier counterfactuals, count as shared."""
     lengths = Lengths()
-    for task, sample, factor in _samples(plan) if whatifs else ():
-        for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs, lengths)).items():
-            estimates[key] = estimates.get(key, CostEstimate()) + estimate * factor
-    return estimates
+    for task, sample, factor in _samples(plan) if plan.whatifs else ():
+        seen: dict[str, CallLengths] = {}
+        methods = asyncio.run(_rehearsed_methods(plan, task, sample, seen, lengths))
+        how: dict[str, Any] = {"seed": plan.seed, "lengths": lengths, "seen": seen}
+        render = renderer(plan.templates, task)
+        for one in plan.whatifs:
+            for without in one.without:
+                sent = asyncio.run(rehearse(methods[one.cell][0], sample, render, without=without, **how))
+                yield WHAT_IF.format(one.cell), sent.estimate * factor
 
 
 def _rehearse_trainings(plan: Plan) -> Iterator[tuple[str, CostEstimate]]:
@@ -162,23 +162,6 @@ async def _rehearse_phase(
         else:
             await unguided(phase.method, question, ports, **how)
     return rehearsal.beyond(seen).estimate * (len(task.questions) / len(sample))
-
-
-async def _rehearse_whatifs(
-    plan: Plan, task: Task, sample: Sequence[Question], whatifs: Sequence[Whatif], lengths: Lengths
-) -> dict[tuple[str, Ablation], CostEstimate]:
-    seen: dict[str, CallLengths] = {}
-    methods = await _rehearsed_methods(plan, task, sample, seen, lengths)
-    render = renderer(plan.templates, task)
-    return {
-        (one.cell, without): (
-            await rehearse(
-                methods[one.cell][0], sample, render, seed=plan.seed, lengths=lengths, seen=seen, without=without
-            )
-        ).estimate
-        for one in whatifs
-        for without in one.without
-    }
 
 
 def _samples(plan: Plan) -> Iterator[tuple[Task, Sequence[Question], float]]:

@@ -30,7 +30,7 @@ def whatif_lines(folder: Path) -> Iterator[str]:
         yield (
             f"{row.cell}{on} without {row.without}: {what}{estimate(row.left_out, how.kind)} "
             f"instead of {estimate(row.whole, how.kind)}; its effect is {_effect(row)}, "
-            f"p {p_value(row.p_adjusted)} ({correction})" + ("" if row.declared else ", asked for after the run")
+            f"p {p_value(row.p_adjusted)} ({correction})"
         )
 
 
@@ -56,9 +56,6 @@ def _effect_table(rows: Sequence[EffectRow]) -> Table | None:
     if not rows:
         return None
 
-    def without(row: EffectRow) -> str:
-        return row.without if row.declared else f"{row.without} (asked for after the run)"
-
     def is_strong(row: EffectRow) -> bool:
         return row.p_adjusted is not None and row.p_adjusted <= 0.05
 
@@ -66,7 +63,7 @@ def _effect_table(rows: Sequence[EffectRow]) -> Table | None:
         text("Cell", "cell"),
         text("Dataset", "dataset"),
         group("Metric", "metric", lambda row: wording(row.metric).title),
-        text("Without", "without", without),
+        text("Without", "without"),
         numbers("With it", "whole", lambda row: estimate(row.whole, wording(row.metric).kind)),
         numbers("Without it", "left_out", lambda row: estimate(row.left_out, wording(row.metric).kind)),
         numbers("Effect", ("effect", "ci_low", "ci_high"), _effect, is_strong=is_strong),
@@ -76,7 +73,7 @@ def _effect_table(rows: Sequence[EffectRow]) -> Table | None:
     ]
     note = (
         "Debates branched from their own records with one thing left out and the same draws: the effect is a paired "
-        "difference, above 0 if there is more with it. Effects asked for after the run are a family of their own."
+        "difference, above 0 if there is more with it."
     )
     return tabulate(EFFECTS, "What leaving something out changes.", fields, rows, note)
 

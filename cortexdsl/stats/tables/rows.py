@@ -123,7 +123,6 @@ class EffectRow:
     n_questions: int | None = None
     changed: float | None = None
     asked: int | None = None
-    declared: bool = False
     note: str = ""
     metric: str = "accuracy"
 
