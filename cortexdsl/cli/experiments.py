@@ -16,14 +16,7 @@ from rich.console import Console
 from cortexdsl.display.console import draw
 from cortexdsl.display.launch import block_signals, store_command, wait_for_line, workflow_folder
 from cortexdsl.display.progress import RunProgress, WatchedRun, expected_in, layout_in, trainings
-from cortexdsl.display.wording import (
-    has_many_datasets,
-    in_a_line,
-    name_of,
-    paused_line,
-    plain_values,
-    round_lines,
-)
+from cortexdsl.display.wording import plain_values
 from cortexdsl.errors import InputError
 from cortexdsl.import_path import python_command
 from cortexdsl.jobs.arguments import add_shared
@@ -215,10 +208,7 @@ def run_status(args: argparse.Namespace) -> int:
         print(json.dumps(plain_values(shown) | learned | mixed))
     else:
         console = Console(file=unwrapped(sys.stdout), highlight=False)
-        if console.is_terminal:
-            console.print(draw(shown, console.width))
-        else:
-            print("\n".join([*_lines(shown), *filter(None, [paused_line(shown)])]))
+        console.print(draw(shown))
         remarks = [*_remarks(shown, end, is_open=is_open, is_finished=is_finished), *filter(None, [versions])]
         for line in (*(each.line() for each in trained), *remarks):
             print(line)
@@ -229,13 +219,6 @@ def run_status(args: argparse.Namespace) -> int:
 
 def _has_begun(layout: Layout) -> bool:
     return Path(layout.plan).exists() or any(Path(layout.spent).glob("*.json"))
-
-
-def _lines(shown: RunProgress) -> list[str]:
-    many = has_many_datasets(shown)
-    rows = [in_a_line(row, name_of(row, many_datasets=many)) for row in shown.rows]
-    total = [in_a_line(shown.all, f"all of {shown.experiment}")] if len(rows) > 1 else []
-    return [*rows, *total, *round_lines(shown.round)]
 
 
 def _remarks(shown: RunProgress, end: EarlyEnd | None, *, is_open: bool, is_finished: bool) -> list[str]:

@@ -11,7 +11,6 @@ import logging
 import os
 import re
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -39,7 +38,6 @@ MARK = "error: "
 LINES = 12  # of one message
 KILLED = re.compile(r"^slurmstepd\S*: error: \*+ (.+?) \*+$", re.MULTILINE)  # by Slurm: why, and when
 STORED_LOG = re.compile(r"^\S+?://.*?(results/.*) \(send to storage\)$")  # Snakemake's name of a log in a storage
-STOP_FOLLOWS_WITHIN = 5.0  # seconds: a signal to the whole process group may end a job before this process runs
 NO_MESSAGE = (
     "the job ended without a message: it was killed, for example because memory ran out\n"
     "    see the system's log (dmesg), then run again: what is finished is kept"
@@ -67,15 +65,12 @@ class JobEnd:
         Path of the log with the message; empty if no log has it.
     is_own_error : bool
         The job reported an error itself. Otherwise it may have been stopped together with the run.
-    at : float
-        Time by the monotonic clock, in seconds.
     """
 
     job: str
     message: str
     log: str
     is_own_error: bool
-    at: float
 
 
 @dataclass(slots=True)
@@ -112,8 +107,7 @@ def job_end(job: str, logs: Sequence[str], otherwise: str = "") -> JobEnd:
 
     `otherwise` is Snakemake's message, for a job without a log, such as one that could not be submitted.
     """
-    message, log, is_own_error = _message(logs, otherwise)
-    return JobEnd(job, message, log, is_own_error, time.monotonic())
+    return JobEnd(job, *_message(logs, otherwise))
 
 
 def _message(logs: Sequence[str], otherwise: str) -> tuple[str, str, bool]:
@@ -183,7 +177,7 @@ class LogHandler(LogHandlerBase):
         self._is_quiet = bool({Quietness.ALL, Quietness.PROGRESS} & quiet)
         self._display: Display | None = None
         self._failures = Failures()
-        self._unexplained: list[JobEnd] = []  # they failed, unless the run is being stopped
+        self._unexplained: list[JobEnd] = []  # at the end of the run they have failed, unless it was stopped
         self._names: dict[int, str] = {}
         self._running: dict[int, str] = {}
         self._done = self._total = 0
@@ -203,7 +197,6 @@ class LogHandler(LogHandlerBase):
             self.handleError(record)
 
     def _take(self, record: logging.LogRecord) -> None:
-        self._say_unexplained(since=STOP_FOLLOWS_WITHIN)
         event = getattr(record, "event", None)
         announced = getattr(record, "announced", None)
         if announced is not None:
@@ -253,26 +246,9 @@ class LogHandler(LogHandlerBase):
         logs = [STORED_LOG.sub(r"\1", str(log)) for log in getattr(record, "log", ())]
         name = self._names.get(number, str(getattr(record, "rule_name", "job")))
         end = job_end(name, logs, str(getattr(record, "rule_msg", None) or ""))
-        if end.is_own_error:
-            self._say_failure(end)
-        else:
+        if not end.is_own_error:
             self._unexplained.append(end)
-            # Other jobs may run for hours before Snakemake's next message.
-            timer = threading.Timer(STOP_FOLLOWS_WITHIN, self.handle, [logging.makeLogRecord({})])
-            timer.daemon = True
-            timer.start()
-
-    def _say_unexplained(self, since: float = 0.0) -> None:
-        """Report the jobs that ended without an error of their own at least so many seconds ago."""
-        until = time.monotonic() - since
-        ended = [end for end in self._unexplained if end.at <= until]
-        self._unexplained = [end for end in self._unexplained if end.at > until]
-        for end in ended:
-            self._say_failure(end)
-
-    def _say_failure(self, end: JobEnd) -> None:
-        message = self._failures.add(end)
-        if message is not None:
+        elif message := self._failures.add(end):
             self._say(message)
 
     def _pass_on(self, record: logging.LogRecord, event: LogEvent | None) -> None:
@@ -323,8 +299,9 @@ class LogHandler(LogHandlerBase):
         display, self._display = self._display, None
         if display is not None:
             display.stop()
-        self._say_unexplained()
-        messages = list(self._failures.summary()) if self._failures.count else []
+        for end in self._unexplained:
+            self._failures.add(end)
+        messages = self._failures.summary()
         for message in messages:
             self._say(message)
         if self._stopped_by or self._failures.count:
@@ -336,7 +313,7 @@ class LogHandler(LogHandlerBase):
             self._say(
                 f"{what}. Kept: every finished debate, and {replies}.\nGo on with the same command: {user_command()}"
             )
-            self._failures, self._stopped_by = Failures(), ""
+            self._failures, self._unexplained, self._stopped_by = Failures(), [], ""
         for message in self._last:
             self._say(message)
         self._last.clear()

@@ -59,9 +59,9 @@ class CellProgress:
 class RunProgress:
     """An experiment at one moment: its rows, their sum, and the calls of other jobs (judge, pools).
 
-    `messages` counts the different messages of failed and stopped jobs. `unread` lists the steps most of whose replies could not be read. `paused`
-    says since when the experiment is paused, and by whom; None if it is not. `round` is the round of files,
-    until all debates are done.
+    `messages` counts the different messages of failed and stopped jobs. `unread` lists the steps most of whose replies
+    could not be read. `paused` says since when the experiment is paused, and by whom; None if it is not. `round` is the
+    round of files, until all debates are done.
     """
 
     experiment: str

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from cortexdsl.display.progress import CellProgress, RunProgress
-from cortexdsl.display.rounds import RoundProgress
 from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.records.tallies import TallySum
 
@@ -49,13 +48,6 @@ def money(spent: TallySum) -> str:
     return f"${in_dollars(spent.usage.dollars)}+" if spent.usage.dollars else "-"
 
 
-def pace(row: CellProgress) -> str:
-    """Return calls per second."""
-    if not row.rate:
-        return "-"
-    return f"{row.rate:,.0f}/s" if row.rate >= 10 else f"{row.rate:.1f}/s"
-
-
 def trouble(spent: TallySum) -> str:
     """Return how many calls failed and how many were retried, by kind, the most frequent first."""
     counts = (("failed", spent.failures), ("retried", spent.retries))
@@ -71,21 +63,18 @@ def _kinds(counts: Mapping[str, int]) -> str:
     return f" ({', '.join([*named[:MOST_KINDS], *more])})" if named else ""
 
 
-def paused_line(shown: RunProgress) -> str:
-    """Return since when an experiment is paused, by whom, and how it goes on; empty if it is not."""
-    if shown.paused is None:
-        return ""
-    why = f" ({shown.paused.why})" if shown.paused.why else ""
-    since = f"paused since {shown.paused.at} by {shown.paused.by}{why}"
-    return f"{since}; continue: cortexdsl resume {shown.experiment}"
-
-
-def round_lines(now: RoundProgress | None) -> list[str]:
-    """Return a line for the round of files, and one for each engine that says something; none without a round."""
-    if now is None:
-        return []
-    answered = f"{now.replies:,} of {counted(now.requests, 'request')} answered"
-    return [f"round {now.number} of at most {now.rounds}: {answered}", *now.engines]
+def remarks(shown: RunProgress) -> list[str]:
+    """Return a line each for a pause, the round of files and its engines, and calls that failed or were retried."""
+    lines = []
+    if paused := shown.paused:
+        why = f" ({paused.why})" if paused.why else ""
+        lines.append(f"paused since {paused.at} by {paused.by}{why}; continue: cortexdsl resume {shown.experiment}")
+    if now := shown.round:
+        answered = f"{now.replies:,} of {counted(now.requests, 'request')} answered"
+        lines += [f"round {now.number} of at most {now.rounds}: {answered}", *now.engines]
+    if wrong := trouble(shown.all.spent):
+        lines.append(f"calls: {wrong}")
+    return lines
 
 
 def name_of(row: CellProgress, *, many_datasets: bool) -> str:
@@ -98,21 +87,23 @@ def has_many_datasets(shown: RunProgress) -> bool:
     return len({row.dataset for row in shown.rows}) > 1
 
 
-def in_a_line(row: CellProgress, name: str) -> str:
-    """Return a row as one line of text."""
-    spent = row.spent
+def in_a_line(shown: RunProgress, seconds: float) -> str:
+    """Return a run as one line: debates, calls, tokens, dollars, the seconds that it took, and what is left."""
+    row, spent = shown.all, shown.all.spent
+    known = spent.calls.get("shared", 0) + spent.calls.get("replayed", 0)
+    reused = f", {counted(known, 'reply', 'replies')} reused" if known else ""
     parts = [
-        f"{name}: {row.done:,}/{counted(row.total, 'debate')}",
-        f"{short(spent.calls.get('asked', 0))} {'call' if spent.calls.get('asked') == 1 else 'calls'}",
+        f"{shown.experiment}: {row.done:,} of {counted(row.total, 'debate')}",
+        f"{counted(spent.calls.get('asked', 0), 'call')} sent{reused}",
         f"{short(spent.usage.input_tokens)} + {short(spent.usage.output_tokens)} tokens{cached_share(spent)}",
         *([price] if (price := money(spent)) != "-" else []),
+        duration(seconds),
     ]
     if row.state == "running":
-        parts += [pace(row), f"{duration(row.seconds_left)} left"]
+        parts += [f"{row.rate:,.1f} calls/s", f"{duration(row.seconds_left)} left"]
     elif row.state != "done":
         parts.append(row.state)
-    problems = trouble(spent)
-    return ", ".join([*parts, *([problems] if problems else [])])
+    return ", ".join(parts)
 
 
 def cached_share(spent: TallySum) -> str:

@@ -106,8 +106,7 @@ class Indexer:
                 _add_labels(db, file, rows)
             else:
                 db.executemany(
-                    "UPDATE debates SET score = ?, to_right = ?, to_wrong = ?, repetitive = ?"
-                    f" WHERE {_KEY}",
+                    f"UPDATE debates SET score = ?, to_right = ?, to_wrong = ?, repetitive = ? WHERE {_KEY}",
                     [(*(number(row, column) for column in _SCORED), *_key(row)) for row in rows],
                 )
 

@@ -267,6 +267,7 @@ def _probe_models(declared: _Declared, address: str) -> None:
                 f"server {declared.name}: model {one.entry} ({one.model}): {one.problem}\n    {one.remedy}"
             )
 
+
 def _straight(model: Model) -> Model:
     name = model.model.partition("/")[2]
     if not transport_type("direct/").serves(model.model) or name.startswith("anthropic/"):

@@ -73,8 +73,9 @@ def run(args: argparse.Namespace) -> int:
     declare(plan.layout, declaration_of(plan))
     options = ClientOptions.of(plan, args)
     counts = asyncio.run(_debate(plan, options))
+    cells, parts = len(plan.whatifs), sum(len(one.without) for one in plan.whatifs)
     print(
-        f"{counted(sum(len(one.without) for one in plan.whatifs), 'counterfactual')} of {counted(len(plan.whatifs), 'cell')}: "
+        f"{counted(parts, 'counterfactual')} of {counted(cells, 'cell')}: "
         f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed",
         file=sys.stderr,
     )

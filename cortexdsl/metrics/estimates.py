@@ -41,6 +41,7 @@ from cortexdsl.stats.tables.rows import columns_of
 from cortexdsl.stats.tables.score_table import ALL, ScoreTable, metric_named, score_table
 from cortexdsl.stats.tables.selective import SCORE, linearised_statistic
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
     """One metric of one cell on one dataset, by unit.
@@ -153,9 +154,7 @@ def _student(parts: Sequence[Sums], level: float) -> tuple[float, float]:
     return value - reach, value + reach
 
 
-def metrics_table(
-    scores: ScoreTable, metrics: Sequence[str] = (), *, level: float = LEVEL
-) -> pd.DataFrame:
+def metrics_table(scores: ScoreTable, metrics: Sequence[str] = (), *, level: float = LEVEL) -> pd.DataFrame:
     """Estimate metrics from a table of scores.
 
     Parameters

@@ -92,8 +92,7 @@ COVERED: Mapping[type, Coverage] = {
     core.Model: Coverage(
         "Model",
         "name model api_base options parameters tokens",
-        never="active_parameters api_key_env cache copies engine is_billed price rate "
-        "reasoning_tokens refused timeout",
+        never="active_parameters api_key_env cache copies engine is_billed price rate reasoning_tokens refused timeout",
     ),
     core.NetworkX: Coverage("NetworkX", "generator arguments"),
     core.Nobody: Coverage("Nobody"),

@@ -34,7 +34,9 @@ def resolve_whatifs(spec: Spec, cells: Sequence[Cell]) -> tuple[tuple[Whatif, ..
             continue
         cell = named[name]
         if cell.match is not None and cell.match.grow:
-            what = f"{cell.name} grows to the budget of {cell.match.cell}, which a debate without something would change"
+            what = (
+                f"{cell.name} grows to the budget of {cell.match.cell}, which a debate without something would change"
+            )
             remedy = "name a cell that is not matched by grow"
             problems.append(spec.problem(("whatif", name), f"whatif: {what}", remedy))
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,49 +143,12 @@ def test_a_job_whose_end_is_heard_of_before_the_stop_has_not_failed(
 
 
 @pytest.mark.parametrize("text", INTERRUPTED_LOGS, ids=["killed", "interrupted", "killed after a word"])
-def test_a_job_that_was_killed_alone_has_failed(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is said as soon as no stop can follow, and at the end."""
+def test_a_job_that_was_killed_alone_has_failed(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said at the end, when no stop can follow."""
     records = failing(tmp_path)
     (tmp_path / "a.log").write_text(text)
-    assert shown(capsys, records, Settings())[0] == "failed: debate a"
-    monkeypatch.setattr(handler, "STOP_FOLLOWS_WITHIN", -1.0)
     said = shown(capsys, [*records, record("something new", level=logging.WARNING)], Settings())
-    assert said[0] == "failed: debate a"
-    assert said.index("something new") < len(said) - 1 - said[::-1].index("failed: debate a")
-
-
-@pytest.mark.parametrize("is_stopped", [False, True], ids=["killed", "stopped"])
-def test_a_job_that_was_killed_alone_is_reported_while_others_go_on(
-    is_stopped: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Snakemake may be silent for hours, until the next job ends."""
-    waiting: list[Callable[[], None]] = []
-
-    class Timer:
-        def __init__(self, seconds: float, do: Callable[..., None], arguments: Sequence[Any]) -> None:
-            assert seconds == handler.STOP_FOLLOWS_WITHIN
-            self.start = lambda: waiting.append(lambda: do(*arguments))
-
-    monkeypatch.setattr(handler.threading, "Timer", Timer)
-    records = failing(tmp_path)
-    (tmp_path / "a.log").write_text("")
-    running = LogHandler(Settings(), None)
-    for each in records:
-        running.handle(each)
-    if is_stopped:
-        running.handle(record("", stopped_by="SIGINT"))
-    now = handler.time.monotonic()
-    monkeypatch.setattr(handler.time, "monotonic", lambda: now + handler.STOP_FOLLOWS_WITHIN)
-    (ring,) = waiting
-    ring()
-    said = capsys.readouterr().err.splitlines()
-    assert said[:1] == (
-        ["stopping: calls in flight are cancelled, finished work is kept"] if is_stopped else ["failed: debate a"]
-    )
-    assert any("failed" in line for line in said) is not is_stopped
-    running.close()
+    assert said[:2] == ["something new", "failed: debate a"]
 
 
 def test_nothing_to_do_is_one_line_and_the_place_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:

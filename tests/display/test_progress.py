@@ -15,7 +15,7 @@ from rich.console import Console
 from cortexdsl.display.console import Display
 from cortexdsl.display.expected import ExpectedRun, last_batch
 from cortexdsl.display.progress import RunProgress, WatchedRun, progress, trainings
-from cortexdsl.display.wording import plain_values, round_lines
+from cortexdsl.display.wording import in_a_line, plain_values, remarks
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.run_record import begin_run
 from cortexdsl.records.tallies import Tallies, read_tally, total_of
@@ -117,9 +117,8 @@ def test_a_run_counts_its_own_calls(tmp_path: Path) -> None:
     assert (spent.calls["asked"], spent.calls["shared"], spent.calls["retried"]) == (12, 6, 2)
     assert (spent.usage.input_tokens, spent.usage.output_tokens, spent.usage.seconds) == (1200, 120, pytest.approx(3.0))
     assert (spent.usage.dollars, spent.retries, spent.failures) == (pytest.approx(0.15), {"rate_limit": 2}, {})
-    summary = Display([watched], Console(), clock=lambda: 1502.0).summary(shown)
-    assert ", 12 calls sent, 6 replies reused, 1,200 + 120 tokens, $0.15, 0 s, " in summary
-    assert summary.endswith(", 2 retried (rate limit)")
+    assert ", 12 calls sent, 6 replies reused, 1,200 + 120 tokens, $0.15, 0 s, " in in_a_line(shown, 0.0)
+    assert remarks(shown) == ["calls: 2 retried (rate limit)"]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +222,7 @@ def test_the_round_of_files_that_was_written_last_is_shown_with_what_its_engine_
     new = Path(layout.rounds, "1", ".tiny-2.replies.jsonl.new")
     new.write_text(f"{replies}{replies[:9]}", encoding="utf-8")
     first = watched.look(is_last=True)
-    assert round_lines(first.round) == ["round 1 of at most 7: 2 of 8 requests answered"]
+    assert remarks(first) == ["round 1 of at most 7: 2 of 8 requests answered"]
     new.write_text(replies * 2, encoding="utf-8")
     log = Path(layout.root, "logs", "rounds", "1-tiny-2.engine.log")
     log.parent.mkdir(parents=True)
@@ -232,5 +231,6 @@ def test_the_round_of_files_that_was_written_last_is_shown_with_what_its_engine_
         "number": 1, "rounds": 7, "requests": 8, "replies": 3, "engines": ("tiny-2: 50 %",),
     }  # fmt: skip
     console = Console(file=StringIO(), width=200)
-    Display([watched], console).step("1 of 2 steps done")
+    times = iter((0.0, 30.0, 30.0))
+    Display([watched], console, clock=lambda: next(times)).step("1 of 2 steps done")
     assert "  round 1 of at most 7: 3 of 8 requests answered\n" in console.file.getvalue()  # type: ignore[attr-defined]

@@ -54,9 +54,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     return written("kept", "kept")
 
 
-@pytest.mark.parametrize(
-    "name", ["quickstart", "worth", *(f"examples/{n}" for n in ("madke", "ways", "ten"))]
-)
+@pytest.mark.parametrize("name", ["quickstart", "worth", *(f"examples/{n}" for n in ("madke", "ways", "ten"))])
 def test_a_loaded_plan_is_the_plan_that_was_compiled(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

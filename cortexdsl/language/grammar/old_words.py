@@ -75,7 +75,11 @@ KEYS: Mapping[str, Mapping[str, str | Callable[[Any], str]]] = {
         "dataset": "name: {}",
     },
     "FamilyText": {"correction": "analysis: {correction: {}}"},
-    "StoppingRuleText": {**dict.fromkeys(("rule", "racing"), "nothing: all cells stop together"), "alpha": "analysis: {alpha: {}}", "fewest": "min_questions: {}"},
+    "StoppingRuleText": {
+        **dict.fromkeys(("rule", "racing"), "nothing: all cells stop together"),
+        "alpha": "analysis: {alpha: {}}",
+        "fewest": "min_questions: {}",
+    },
     "ProtocolText": {
         "debaters": "voters: {}",
         **dict.fromkeys(("fallback", "tie"), "decide: [RULE, {}]"),

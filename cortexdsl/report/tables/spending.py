@@ -18,6 +18,8 @@ from cortexdsl.report.data import ScoreRow
 from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text
 
 SHARED = "shared"
+
+
 @dataclass(frozen=True, slots=True)
 class RunCost:
     """The table and sentences on what an experiment's jobs did.

@@ -99,9 +99,9 @@ def units_of(table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequen
     Notes
     -----
     A cell is expected to have every question of a dataset in each of its replicates. A missing score in [0, 1] counts
-    as 0 and is recorded in `spare`; missing values of other metrics are gaps.  A ratio of two columns' sums enters by its
-    linearised value of each question, and so do calibration errors and AUROC (`cortexdsl.stats.tables.calibration`) and
-    the statistics of whole debates (`cortexdsl.stats.tables.selective`).
+    as 0 and is recorded in `spare`; missing values of other metrics are gaps. A ratio of two columns' sums enters by
+    its linearised value of each question, and so do calibration errors and AUROC
+    (`cortexdsl.stats.tables.calibration`) and the statistics of whole debates (`cortexdsl.stats.tables.selective`).
 
     Raises
     ------

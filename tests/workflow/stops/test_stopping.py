@@ -11,7 +11,7 @@ import pytest
 
 from cortexdsl.stats.sequential.sequential import evaluate_anytime
 from cortexdsl.stats.tables.rows import ClaimRow, columns_of_tests
-from tests.workflow.bench import REPOSITORY, Bench
+from tests.workflow.bench import Bench
 
 SPEC = """\
 title: Stops early
