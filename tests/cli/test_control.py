@@ -61,7 +61,7 @@ def test_a_pause_is_kept_and_shown_until_it_is_taken_back(capsys: pytest.Capture
     assert main(["pause", "specs/e.yaml"]) == 0
     assert "e: paused already" in capsys.readouterr().out
     main(["status", "e"])
-    assert "(the server is needed); continue: cortexdsl resume e" in capsys.readouterr().out
+    assert "(the server is needed); continue: cortexdsl resume e" in " ".join(capsys.readouterr().out.split())
     main(["status", "e", "--json"])
     assert json.loads(capsys.readouterr().out)["paused"]["why"] == "the server is needed"
     assert main(["resume", "results/e"]) == 0

@@ -79,15 +79,17 @@ def test_a_cell_that_grows_to_a_budget_is_refused(tmp_path: Path) -> None:
 def test_only_calls_whose_messages_change_are_counted(tmp_path: Path) -> None:
     """By hand, of each question: without one of three, two open as they did and answer anew.
 
-    Without the round nothing is new. Along the edge that is left out `two` reads what it reads without `one`.
+    Without the round nothing is new. Along the edge that is left out `two` reads what it reads without `one`, so that
+    the edge has one new call alone, and none beside the agent.
     """
     debates = 2 * 6
-    for number, (left_out, calls, new) in enumerate((("agent=one", 4, 2), ("round=1", 3, 0), ("edge=one:two", 6, 0))):
+    for number, (left_out, calls, new) in enumerate((("agent=one", 4, 2), ("round=1", 3, 0), ("edge=one:two", 6, 1))):
         _, by_cell = rehearse_plan(asked(tmp_path / str(number), f"full: [{left_out}]"))
         cost = by_cell[WHAT_IF.format("full")]
         assert (cost.calls, cost.calls - cost.shared_calls) == (calls * debates, new * debates)
     total, by_cell = rehearse_plan(asked(tmp_path, "full: [agent=one, round=1, edge=one:two]"))
-    assert by_cell[WHAT_IF.format("full")].calls == 13 * debates
+    cost = by_cell[WHAT_IF.format("full")]
+    assert (cost.calls, cost.calls - cost.shared_calls) == (13 * debates, 2 * debates)
     assert total.calls == sum(one.calls for one in by_cell.values())
 
 
