@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ def table_at_look(table: ScoreTable, end: int, planned: Mapping[str, int]) -> Sc
     largest = max(planned.values())
     ends = np.array([proportional_questions(end, planned[name], largest) for name in table.datasets])
     inside = table.question < ends[table.dataset]
-    return score_table(table.frame[inside], table.source)
+    return replace(score_table(table.frame[inside], table.source), most=table.most, fixed=table.fixed)
 
 
 def look_ends(total: int, batch: int, fewest: int) -> list[int]:
