@@ -172,7 +172,7 @@ class KnowledgeSource:
     corpus: str | None = word(None)
     """A file of passages."""
     index: str | None = word(None)
-    """A folder with an index of embeddings that pyserini built by Faiss; its texts are in corpus, or beside it."""
+    """A folder with an index of embeddings that pyserini built by Faiss; its texts are in corpus, or in the folder."""
     embedding: str | None = word(None)
     """Find passages by this embedding: ngram, a model of litellm, or sentence-transformers/NAME. Default: by their
     words (BM25)."""
