@@ -137,7 +137,7 @@ def _others(claim: Comparison, arms: Sequence[CellNames], sign: float) -> Design
         raise InputError(f"the claim {claim.text!r}: there is no other cell than {first}")
     quantities = (replace(own, name=first), *(replace(theirs, name=rival) for rival in rivals))
     weights = np.hstack([np.ones((len(rivals), 1)), -np.eye(len(rivals))])
-    notes = tuple(f"against {rival}, the rival that decides" for rival in rivals)
+    notes = tuple(f"the estimate is against {rival}, the rival that decides" for rival in rivals)
     return Design(claim, quantities, weights, sign=sign, null=claim.offset, margin=claim.margin, notes=notes)
 
 
@@ -206,7 +206,7 @@ def _trend(claim: Trend, arms: Sequence[CellNames]) -> Design:
     quantities = tuple(Quantity(claim.metric, cell) for cell in cells)
     sign = 1.0 if claim.direction == "increasing" else -1.0
     if claim.monotone:
-        notes = tuple(f"from {a} to {b}, the step that decides" for a, b in pairwise(levels))
+        notes = tuple(f"the estimate is from {a} to {b}, the step that decides" for a, b in pairwise(levels))
         return Design(
             claim, quantities, counts[1:] - counts[:-1], 1 / each, sign, notes=notes, levels=counts / each
         )  # fmt: skip
@@ -235,7 +235,7 @@ def _best(claim: Best, arms: Sequence[CellNames]) -> Design:
         raise InputError(f"the claim {claim.text!r}: {axis} has one value")
     cells, counts, each = _mixture(arms, claim.slice, [{axis: value} for value in (level, *rivals)])
     sign = 1.0 if claim.extreme == "highest" else -1.0
-    notes = tuple(f"against {rival}, the rival that decides" for rival in rivals)
+    notes = tuple(f"the estimate is against {rival}, the rival that decides" for rival in rivals)
     quantities = tuple(Quantity(claim.metric, cell) for cell in cells)
     return Design(claim, quantities, counts[0] - counts[1:], 1 / each, sign, notes=notes)
 

@@ -217,11 +217,11 @@ OF_DEBATES, OF_TURNS = "debates_with_", "turns_with_"
 @cache
 def of_label(name: str) -> Metric | None:
     """Return the metric of a label of turns by its name, such as `turns_with_repetition`; None for other names."""
-    for start, what in ((OF_DEBATES, "debates with a turn"), (OF_TURNS, "turns of a debate")):
+    for start, what in ((OF_DEBATES, "debates with a turn"), (OF_TURNS, "turns")):
         if label := name.removeprefix(start) if name.startswith(start) else "":
             words = label.replace("_", " ")
             return Metric(
                 name, name, "share", "neither", f"{what} labelled {label}", binary=start == OF_DEBATES,
-                noun=f"share of {what} labelled {words}", kind=start, group="labels",
+                noun=f'share of {what} labelled "{words}"', kind=start, group="labels",
             )  # fmt: skip
     return None

@@ -39,6 +39,10 @@ from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, read_table
 from cortexdsl.stats.verdicts import evaluate_claims
 
+_ONE_FIT = (
+    "the claim is about the fit that was made: other questions to fit on would give another one, which the interval "
+    "leaves out"
+)
 BEFORE, AFTER, NEVER = "before the first call", "after the first call", "nothing was declared before the first call"
 
 
@@ -197,10 +201,7 @@ def with_fit_notes(verdicts: pd.DataFrame, plan: PlanRecord) -> pd.DataFrame:
             sizes = sorted({len(fit.questions) for base in used for fit in made[base]})
             clauses.append(f"the fits are a sample of fits on {' or '.join(map(str, sizes))} questions")
         elif used:
-            clauses.append(
-                f"the claim is about the fit of {' and '.join(used)} alone: other questions to fit on would give "
-                "another one, which the interval leaves out"
-            )
+            clauses.append(_ONE_FIT)
         notes.append("; ".join(filter(None, [str(note or ""), *clauses])))
     return verdicts.assign(note=notes)
 

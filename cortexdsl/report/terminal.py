@@ -65,15 +65,15 @@ def terminal_report(folder: Path, *, is_coloured: bool = False, has_how: bool = 
             for notice in (left, history.notice, losses_line(data), unread_line(data), unmatched_line(data))
         ),
         claim_lines(answers, is_coloured=is_coloured),
+        wrapped(provenance.stopping_line(data)),
         wrapped(" · ".join(fact.replace(" ", "\xa0") for fact in provenance.facts(data))),
         wrapped(provenance.built_in_line(data.plan)),
         _tournament(folder),
         _numbers(data),
         _differences(data),
-        _list("Fitted on other questions:", fit_lines(data.plan)),
-        _list("What if:", whatif_lines(folder)),
+        _list("Fitted on other questions, at a cost that no cell counts:", fit_lines(data.plan)),
+        _list("What if, and what each part that is left out adds:", whatif_lines(folder)),
         wrapped(history.unchanged) if history.unchanged and not has_how else _list("Declared:", history.said),
-        wrapped(provenance.stopping_line(data)),
         _list("How this was tested:", provenance.how_tested(data, answers)) if has_how else (),
         _list("Data:", (f"{label}: {text}" for label, text in data_in_words(data.plan))) if has_how else (),
         wrapped(health_line(data.health) if data.health else ""),
@@ -135,8 +135,8 @@ def _numbers(data: ReportData) -> Iterator[str]:
         rows.append([one.cell, *texts])
     where = "mean over datasets" if dataset == "all" else dataset
     yield f"{where.capitalize()}, with 95 % intervals about {LIKE_THESE}:"
-    while len(rows[0]) > 2 and any("…" in line for line in aligned(rows, indent=2)):  # names matter more
-        rows = [row[:-1] for row in rows]
+    while len(rows[0]) > 2 and any("…" in line or len(line) > columns() for line in aligned(rows, indent=2)):
+        rows = [row[:-1] for row in rows]  # names matter more
     yield from _ruled(rows)
 
 

@@ -258,6 +258,8 @@ def _thin(design: Design, sample: Units) -> str:
     means = np.where(sample.means > 0, sample.means, np.nan) if design.ratio else np.ones(len(sample.cells))
     moved = sample.parts.T @ (design.weights / means).T / sample.share[:, None]
     centred = moved - moved.mean(axis=0)
+    size = np.abs(sample.parts.T) @ np.abs(design.weights / means).T / sample.share[:, None]
+    centred[:, centred.std(axis=0) <= _ROUNDING * size.max(axis=0)] = 0.0  # a constant ratio has no skewness
     spread = centred.std(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         skew = float(np.nanmax(np.abs((centred**3).mean(axis=0) / spread**3), initial=0))

@@ -61,7 +61,10 @@ def test_monotone_is_every_step() -> None:
         for a, b in ((1, 2), (2, 4))
     ]
     assert found.sign == -1.0
-    assert found.notes == ("from 1 to 2, the step that decides", "from 2 to 4, the step that decides")
+    assert found.notes == (
+        "the estimate is from 1 to 2, the step that decides",
+        "the estimate is from 2 to 4, the step that decides",
+    )
     assert found.favourable.tolist() == [1, 1, 0, 0, -1, -1]  # what one would like of rounds 1, 2, 4
 
 
@@ -75,7 +78,10 @@ def test_the_best_is_held_against_each_other_value(claim: str, sign: float) -> N
     assert shown(found) == [
         {at("mean", 2): 0.5, at("median", 2): 0.5, at("mean", r): -0.5, at("median", r): -0.5} for r in (1, 4)
     ]
-    assert found.notes == ("against 1, the rival that decides", "against 4, the rival that decides")
+    assert found.notes == (
+        "the estimate is against 1, the rival that decides",
+        "the estimate is against 4, the rival that decides",
+    )
 
 
 # ---------------------------------------------------------------- every other, teams
@@ -84,7 +90,10 @@ def test_every_other_is_each_rival_once() -> None:
     arms = (*PLAIN[:2], CellNames("c", "c", ("c2",)))
     found = design("accuracy(b) > accuracy(every other)", arms)
     assert shown(found) == [{"b": 1, "a": -1}, {"b": 1, "c": -1}]
-    assert found.notes == ("against a, the rival that decides", "against c, the rival that decides")
+    assert found.notes == (
+        "the estimate is against a, the rival that decides",
+        "the estimate is against c, the rival that decides",
+    )
 
 
 def test_teams_are_those_that_all_methods_have_at_the_other_axes_that_are_named() -> None:

@@ -171,7 +171,7 @@ def test_no_question_to_fit_on_is_scored(plan: Plan) -> None:
 
 def test_the_verdict_names_the_fit(plan: Plan) -> None:
     note = Path(plan.layout.hypotheses).read_text(encoding="utf-8")
-    assert "the claim is about the fit of trust alone" in note
+    assert "the claim is about the fit that was made" in note
     assert "noise" not in note
 
 
@@ -282,7 +282,7 @@ def test_each_replicate_uses_a_fit_of_its_own(tmp_path: Path, monkeypatch: pytes
     assert len(set(weights)) == 3
     call("verdict", f"results/{NAME}")
     verdicts = read_rows(Path(plan.layout.hypotheses))
-    assert "about the fit of trust alone" in str(verdicts[0]["note"])
+    assert "about the fit that was made" in str(verdicts[0]["note"])
     assert "the fits are a sample of fits on 20 questions" in str(verdicts[1]["note"])
     assert "random effect of 3 fits" in str(verdicts[1]["test"])
 

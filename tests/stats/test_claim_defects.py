@@ -81,7 +81,7 @@ def test_means_that_fall_and_rise_again_are_not_monotone() -> None:
     assert _row(frame, "score(s[rounds]) increasing")["verdict"] == "supported"
     row = _row(frame, "score(s[rounds]) monotone increasing")
     assert row["verdict"] == "contradicted"
-    assert row["note"].startswith("from 1 to 2, the step that decides")
+    assert row["note"].startswith("the estimate is from 1 to 2, the step that decides")
     rising = frame[frame["cell"] != "s[rounds=1]"]
     assert _row(rising, "score(s[rounds]) monotone increasing")["verdict"] == "supported"
 

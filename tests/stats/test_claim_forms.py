@@ -126,7 +126,7 @@ def test_every_other_is_each_of_the_other_cells() -> None:
     assert "the rival that decides" in row["note"]
     beaten = _row(frame, "accuracy(b) > accuracy(every other)")
     assert beaten["verdict"] == "contradicted"
-    assert beaten["note"].startswith("against a")
+    assert beaten["note"].startswith("the estimate is against a")
     with pytest.raises(InputError, match="no other cell"):
         _row(frame[frame["cell"] == "a"], "accuracy(a) > accuracy(every other)")
 

@@ -28,7 +28,7 @@ from cortexdsl.stats.inference.phrases import deciding_comparison, is_deciding_p
 from cortexdsl.stats.tables.rows import ClaimRow
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
-BY_STEPS = "decided by the later steps"  # the interval for all claims, which is shown only beside an adjusted p
+BY_STEPS = ("decided by the later steps", "the interval widened for all")  # which is shown only beside an adjusted p
 _LONG = 8  # words; a note of several claims that is as long is printed once for all of them
 _SIDE = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "about"}
 _THAN = {">": "higher", "<": "lower"}
@@ -101,14 +101,17 @@ def details_in_words(answers: Sequence[Answer]) -> list[str]:
     return list(_of_claims(_claims_by_note([said.details for said in answers])))
 
 
-def _claims_by_note(notes: Iterable[Iterable[str]]) -> dict[str, list[str]]:
+def _claims_by_note(notes: Iterable[Iterable[str]]) -> dict[str, list[int]]:
     """Return the numbers of the claims that have each note."""
-    return by_key((note, str(number_)) for number_, own in enumerate(notes, 1) for note in own)
+    return by_key((note, number_) for number_, own in enumerate(notes, 1) for note in own)
 
 
-def _of_claims(places: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _of_claims(places: Mapping[str, Sequence[int]]) -> Iterator[str]:
     for note, numbers in places.items():
-        named = " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))
+        first, *others, last = map(str, (numbers[0], *numbers))
+        named = f"{first} to {last}" if len(numbers) > 2 and numbers[-1] - numbers[0] < len(numbers) else (
+            f"{', '.join(others)} and {last}" if others else last
+        )  # fmt: skip
         yield f"Claim{'s' * (len(numbers) > 1)} {named}: {note}."
 
 
@@ -162,7 +165,8 @@ def _claim(claim: Simple) -> str:
 def _comparison(claim: Comparison, noun: str, kind: Kind, verb: str) -> str:
     quantity, those = claim.quantities[0], "those" if verb == "are" else "that"
     per = f" per {quantity.per.removesuffix('s').replace('_', ' ')}" if quantity.per else ""
-    subject = f"The {noun}{per} of {_whom(quantity)} {verb}"
+    link = "in" if " labelled " in noun else "of"
+    subject = f"The {noun}{per} {link} {_whom(quantity)} {verb}"
     if claim.reference is None and claim.is_ratio:
         return f"{subject} {_SIDE[claim.operator]} {claim.factor:g}"
     if claim.reference is None:
@@ -172,7 +176,7 @@ def _comparison(claim: Comparison, noun: str, kind: Kind, verb: str) -> str:
         return f"{subject} within {_size(claim.margin or 0, kind)} of {bound}"
     second = claim.quantities[1]
     named = those if second.metric == quantity.metric else f"the {wording(second.metric).noun}"
-    other = f"{named} of {_whom(second)}"
+    other = f"{named} {link} {_whom(second)}"
     if claim.factor != 1:
         relation = {">": "more than", ">=": "at least", "<": "less than", "<=": "at most"}.get(claim.operator, "about")
         return f"{subject} {relation} {claim.factor:g} times {other}"

@@ -94,14 +94,16 @@ def facts(data: ReportData) -> tuple[str, ...]:
     """Return the size of the experiment in a few words each."""
     plan = data.plan
     methods = {cell.method or cell.name for cell in plan.cells}
-    count, questions = len(plan.agents), _questions(plan)
+    count, questions = len(plan.agents), sum(map(len, plan.questions.values()))
+    asked = sum(data.look["questions"].values()) if data.look else questions
+    part = f"{asked:,} of " if asked < questions else ""
     datasets = [name for name in data.datasets if name != "all"]
     said = [
         counted(count, "agent") if count else "",
         counted(len(methods), "method") if methods else "",
         counted(len(data.cells), "cell"),
         ", ".join(datasets),
-        f"{counted(questions, 'question')}{_pairs(plan)}" if questions else "",
+        f"{part}{counted(questions, 'question')}{_pairs(plan)}" if questions else "",
         counted(plan.replicates, "replicate") if plan.replicates else "",
         f"seed {plan.seed}" if plan else "",
     ]
@@ -120,10 +122,6 @@ def settings(plan: PlanRecord) -> tuple[tuple[str, str], ...]:
 
 def _facts(entry: DatasetRecord) -> str:
     return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in entry.facts().items() if value)
-
-
-def _questions(plan: PlanRecord) -> int:
-    return sum(map(len, plan.questions.values()))
 
 
 def _pairs(plan: PlanRecord) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import itemgetter
 
-from cortexdsl.metrics.rows import AgentRow
 from cortexdsl.numbers import HARD, THIN, number
 from cortexdsl.records.links import Mark, find_link
 from cortexdsl.report.data import Health, ReportData
@@ -64,12 +63,6 @@ def agent_table(data: ReportData) -> Iterator[Table]:
     """Yield what each agent did in each cell, if there is a table of agents."""
     if not data.agents:
         return
-
-    def persuasive(row: AgentRow) -> str:
-        return (
-            find_link(data.experiment, dataset=row.dataset, cell=row.cell, sort="persuasive") if row.influence else ""
-        )
-
     fields = [
         text("Agent", "agent"),
         group("Cell", "cell"),
@@ -79,7 +72,7 @@ def agent_table(data: ReportData) -> Iterator[Table]:
         value("Hears", "hears", number),
         value("Is heard", "is_heard", number),
         share("Conformity", "conformity"),
-        share("Influence", "influence", persuasive),
+        share("Influence", "influence"),
         value("Input tokens", "input_tokens", number),
     ]
     yield tabulate(

@@ -60,9 +60,8 @@ def fit_lines(plan: PlanRecord) -> Iterator[str]:
         loss = fit.scores["log_loss"]
         how = "noise" if fit.is_noise else "better than the base rate"
         yield (
-            f"{fit.name} ({fit.by} from {', '.join(fit.features)}): fitted on {len(fit.questions)} other questions of "
-            f"{fit.dataset}, {how} (log loss {number(loss['fit'])} against {number(loss['base'])}, {p_clause(fit.p)}); "
-            f"{fit.calls:,} calls, {fit.tokens:,} tokens, which no cell counts"
+            f"{fit.name} ({fit.by} from {', '.join(fit.features)}, {len(fit.questions)} questions of {fit.dataset}): "
+            f"{how} (log loss {number(loss['fit'])} against {number(loss['base'])}, {p_clause(fit.p)})"
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 
 from cortexdsl.metrics.labels import read_labels
@@ -11,17 +10,6 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.report.tables.table import Table, count, tabulate, text
 
 LABELS = "labels"
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledCell:
-    """How many turns of a cell have each value of a label, and how many of its labels could not be read."""
-
-    cell: str
-    label: str
-    turns: int
-    values: str
-    unread: int
 
 
 def label_table(folder: Path) -> Table | None:
@@ -32,16 +20,16 @@ def label_table(folder: Path) -> Table | None:
         counts[row.cell, row.label][row.value] += 1
     if not counts:
         return None
-    rows = [
-        LabelledCell(*place, given.total(), ", ".join(f"{v} {n:,}" for v, n in given.most_common() if v), given[None])
-        for place, given in counts.items()
-    ]
+
+    def values(row: tuple[tuple[str, str], Counter[str | None]]) -> str:
+        return ", ".join(f"{value} {times:,}" for value, times in row[1].most_common() if value)
+
     fields = [
-        text("Cell", "cell"),
-        text("Label", "label"),
-        count("Turns", "turns"),
-        text("Values", "values"),
-        count("Unreadable", "unread"),
+        text("Cell", "cell", lambda row: row[0][0]),
+        text("Label", "label", lambda row: row[0][1]),
+        count("Turns", "turns", lambda row: row[1].total()),
+        text("Values", "values", values),
+        count("Unreadable", "unread", lambda row: row[1][None]),
     ]
     note = "Unreadable: the judge's reply has no label of the set. Such turns are left out of metrics of labels."
-    return tabulate(LABELS, "Labels of turns.", fields, rows, note)
+    return tabulate(LABELS, "Labels of turns.", fields, counts.items(), note)

@@ -10,12 +10,12 @@ from pathlib import Path
 from cortexdsl.core import by_key
 from cortexdsl.display.wording import duration
 from cortexdsl.models.endpoints.refusals import Refusals
-from cortexdsl.numbers import NOTHING, counted, in_dollars, number
+from cortexdsl.numbers import NOTHING, counted, in_dollars, number, percent
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.record import PlanRecord
 from cortexdsl.records.tallies import JobTally, TallySum, total_of
 from cortexdsl.report.data import ScoreRow
-from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text
+from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text, value
 
 SHARED = "shared"
 
@@ -24,12 +24,11 @@ SHARED = "shared"
 class RunCost:
     """The table and sentences on what an experiment's jobs did.
 
-    `brief` is for the head of a page; `seeds` says which models keep seeds.
+    `seeds` says which models keep seeds.
     """
 
     table: Table
     sentence: str
-    brief: str
     seeds: tuple[str, ...] = ()
 
 
@@ -58,7 +57,6 @@ def run_cost(
     return RunCost(
         _spending_table(by_cell, total),
         _sentence(total, tallies),
-        _brief(total, tallies),
         tuple(_seedless(folder)),
     )
 
@@ -91,12 +89,8 @@ def _spending_table(by_cell: Mapping[str, TallySum], total: TallySum) -> Table:
         tokens("Tokens out", "output_tokens"),
         *([tokens("Cached", "cached_tokens")] if total.usage.cached_tokens > 0 else []),
         column("Dollars", "dollars", lambda row: _dollars(row[1])),
-        *([column("Saved", "saved", lambda row: _saved(row[1]))] if total.usage.saved else []),
-        column(
-            "Job time",
-            "seconds",
-            lambda row: TableEntry(duration(row[1].usage.seconds), (round(row[1].usage.seconds, 1),)),
-        ),
+        *([value("Saved", "saved", "{:,.2f}".format, of=lambda row: row[1].usage.saved)] if total.usage.saved else []),
+        value("Job time", "seconds", duration, of=lambda row: round(row[1].usage.seconds, 1)),
     ]
     note = (
         "Calls of all runs; another job had sent the shared ones. Job time adds up jobs that ran at once. Other jobs: "
@@ -120,10 +114,6 @@ def _dollars(own: TallySum) -> TableEntry:
     return TableEntry(f"{in_dollars(own.usage.dollars)}{'' if own.usage.is_priced else ' +'}", (own.usage.dollars,))
 
 
-def _saved(own: TallySum) -> TableEntry:
-    return TableEntry(f"{own.usage.saved:,.2f}", (own.usage.saved,))
-
-
 def _elapsed(tallies: Sequence[JobTally]) -> str:
     """Return the time in which jobs ran: idle time between two runs, or while a run was stopped, is not in it.
 
@@ -137,11 +127,6 @@ def _elapsed(tallies: Sequence[JobTally]) -> str:
     return duration(total)
 
 
-def _brief(total: TallySum, tallies: Sequence[JobTally]) -> str:
-    dollars = f"{in_dollars(total.usage.dollars)} dollars, " if total.usage.dollars else ""
-    return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)}"
-
-
 def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
     asked = total.calls.get("asked", 0)
     parts = [
@@ -153,10 +138,8 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
         parts.append(f"for {in_dollars(total.usage.dollars)} dollars{unknown}")
     said = f"{' '.join(parts)}, in {_elapsed(tallies)}."
     if shared := total.calls.get("shared", 0):
-        share = 100 * shared / (shared + asked)
-        calls = counted(
-            shared, f"further call ({number(share, 2)} %) was", f"further calls ({number(share, 2)} %) were"
-        )
+        share = percent(shared / (shared + asked))
+        calls = counted(shared, f"further call ({share}) was", f"further calls ({share}) were")
         said += f" {calls} shared between cells and cost nothing."
     for verb, counts in (("failed for good", total.failures), ("were tried again", total.retries)):
         if sum(counts.values()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cortexdsl.numbers import difference, estimate, interval, p_value
+from cortexdsl.numbers import difference, estimate, interval, p_clause, p_value
 from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.table import Table, count, group, numbers, share, tabulate, text, value
@@ -25,12 +25,10 @@ def whatif_lines(folder: Path) -> Iterator[str]:
     """Yield the counterfactuals in words, a line each; of several datasets those in the mean over them."""
     for row in _means(_effects(folder)):
         how = wording(row.metric)
-        on, what = _on(row.dataset), "" if row.metric == "accuracy" else f"{how.noun} "
-        correction = "not corrected" if row.correction == "none" else row.correction
+        p = p_clause(row.p_adjusted, "p" if row.correction == "none" else "adjusted p")
         yield (
-            f"{row.cell}{on} without {row.without}: {what}{estimate(row.left_out, how.kind)} "
-            f"instead of {estimate(row.whole, how.kind)}; its effect is {_effect(row)}, "
-            f"p {p_value(row.p_adjusted)} ({correction})"
+            f"{row.cell}{_on(row.dataset)} without {row.without}: {how.noun} {estimate(row.left_out, how.kind)} "
+            f"instead of {estimate(row.whole, how.kind)}, an effect of {_effect(row)}, {p}"
         )
 
 

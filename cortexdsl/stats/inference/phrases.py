@@ -10,7 +10,9 @@ import re
 
 from cortexdsl.stats.inference.outcomes import UNTESTED
 
-_DETAILS = re.compile("mean over datasets|means |change per |corrected for ")
+_DETAILS = re.compile(
+    "mean over datasets|means |change per |corrected for |one more question like that |.* of the variation between "
+)
 ONE_FAILS = "at least one part does not hold, shown is "
 
 _FRACTIONS = (

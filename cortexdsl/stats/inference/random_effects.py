@@ -175,7 +175,7 @@ def heterogeneity(pooled: Pooled, over: str) -> str:
     )
     if pooled.groups >= FEW:
         return note
-    return f"{note}; with only {pooled.groups} {over} this is a rough guess, and the test may err in 6 to 8 %, not 5 %"
+    return f"{note}, a rough guess; with only {pooled.groups} {over} the test may err in 6 to 8 %, not 5 %"
 
 
 def _outcome(pooled: Pooled, over: str, null: float, level: float) -> Outcome:

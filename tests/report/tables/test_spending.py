@@ -31,9 +31,9 @@ def test_the_sentence_adds_up_all_jobs_and_times_the_run_by_the_clock(tmp_path: 
     write(tmp_path / "spent", said(seconds=40.0, updated=1040.0), two)
     found = cost(tmp_path)
     assert found is not None
-    assert found.sentence.replace("\u202f", ",") == (
+    assert found.sentence == (
         "100 calls were sent (8,000 tokens in, 800 out) for 1.50 dollars, in 1 min 30 s."
-        " 8 further calls (7.4 %) were shared between cells and cost nothing."
+        " 8 further calls (7.4\u202f%) were shared between cells and cost nothing."
         " 1 attempt failed for good (content filter 1). 3 attempts were tried again (rate limit 2, timeout 1)."
     )
 
@@ -93,7 +93,7 @@ def test_calls_that_another_cell_had_asked_long_before_are_shared_too(tmp_path: 
     found = cost(tmp_path)
     assert found is not None
     assert [row[2].text for row in found.table.rows] == ["20", "20", "40"]
-    assert "40 further calls (33 %) were shared between cells and cost nothing." in found.sentence
+    assert "40 further calls (33\u202f%) were shared between cells and cost nothing." in found.sentence
 
 
 def test_a_model_that_takes_no_seed_is_said(tmp_path: Path) -> None:
