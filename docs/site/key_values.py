@@ -101,6 +101,7 @@ VALUES: Mapping[str, Values] = {
             "`logistic`": "a logistic regression with a ridge penalty.",
             "`table`": "a mean for each combination of values, shrunk to the overall mean.",
             "`isotonic`": "an increasing step function of one feature.",
+            "`tree`": "a decision tree with at most four leaves.",
         },
     ),
     "topology": Values("language/protocol.md#hears", {"`everyone`": "the edges between all debaters."}),

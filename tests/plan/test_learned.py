@@ -99,7 +99,7 @@ def test_functions_on_the_same_questions_share_their_debates_and_cost() -> None:
     [
         (("size: 12", "size: 13"), {"sparse"}),
         (("[confidence, support]", "[confidence]"), {"sparse"}),
-        (("method: debate", "method: debate, by: table"), {"sparse"}),
+        (("method: debate", "method: debate, by: tree"), {"sparse"}),
         (("method: debate", "method: vote"), {"sparse"}),
         (("keep: {top: 1}", "keep: {top: 2}"), {"sparse"}),
     ],
@@ -113,8 +113,8 @@ def test_the_declaration_names_fits_and_their_questions() -> None:
     before, after = declaration_of(plan_of()), declaration_of(plan_of(SPEC.replace("size: 12", "size: 13")))
     assert before["learned"]["trust"]["questions"] == 12
     assert changes(before, after) == ["fit changed: trust"]
-    by_table = declaration_of(plan_of(SPEC.replace("method: debate", "method: debate, by: table")))
-    assert changes(before, by_table) == ["cell changed: sparse", "fit changed: trust"]
+    by_tree = declaration_of(plan_of(SPEC.replace("method: debate", "method: debate, by: tree")))
+    assert changes(before, by_tree) == ["cell changed: sparse", "fit changed: trust"]
 
 
 # ---------------------------------------------------------------- overlap

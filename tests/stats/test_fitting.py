@@ -12,7 +12,7 @@ from cortexdsl.stats.fitting.features import FitTable, table_of
 from cortexdsl.stats.fitting.kinds import FitError, fit
 from cortexdsl.stats.fitting.validation import check_table, predictions, validate
 
-KINDS = ("logistic", "table", "isotonic")
+KINDS = ("logistic", "table", "isotonic", "tree")
 
 
 def simulated(slope: float, questions: int = 120, seed: int = 0) -> FitTable:
@@ -68,6 +68,12 @@ def test_isotonic_pools_violators() -> None:
     assert predictions(fit("isotonic", table), table).tolist() == [0.0] * 4 + [0.5] * 8 + [1.0] * 4
 
 
+def test_a_tree_splits_where_the_error_falls_most() -> None:
+    values = [k / 40 for k in range(40)]
+    table = table_of({"x": values, "y": [0.5] * 40}, [0.0] * 16 + [1.0] * 24, [str(k) for k in range(40)])
+    assert "x < 0.3875" in next(iter(fit("tree", table).coefficients))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_strong_signal_is_found_and_chance_is_noise(kind: str) -> None:
     assert not validate(kind, simulated(8.0)).is_noise
@@ -87,7 +93,7 @@ def test_answers_to_one_question_are_in_one_fold() -> None:
     rng = np.random.default_rng(5)
     number, right = np.repeat(rng.random(40), 6), np.repeat(rng.integers(0, 2, 40), 6)
     table = table_of({"x": list(number)}, right.astype(float), [f"q{k // 6}" for k in range(240)])
-    assert validate("table", table).is_noise
+    assert validate("tree", table).is_noise
 
 
 def test_the_base_rate_is_that_of_the_other_folds() -> None:

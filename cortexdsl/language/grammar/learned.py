@@ -14,7 +14,7 @@ from cortexdsl.language.grammar.expressions import expression
 from cortexdsl.language.grammar.questions import DatasetText
 
 Predicted: TypeAlias = Literal["right", "gain", "helps"]
-FitKind: TypeAlias = Literal["logistic", "table", "isotonic"]
+FitKind: TypeAlias = Literal["logistic", "table", "isotonic", "tree"]
 
 SHAPE_OF: Mapping[Predicted, str] = {"right": "confidence", "gain": "n_agents", "helps": "differs"}
 """For what is predicted, a name of expressions whose value has the same shape: of an agent, a debate, or an edge."""
@@ -73,7 +73,7 @@ class LearnedText(StrictEntry):
         **dict.fromkeys(("of", "target"), "predicts: right is of an agent, gain of a debate, and helps of an edge"),
         **dict.fromkeys(("features", "names"), "write from: [NAMES]"),
         **dict.fromkeys(("folds", "crossfit"), "write fits: 4 and replicates: 4, for claims over fits"),
-        **dict.fromkeys(("kind", "model"), "write by: logistic, table or isotonic"),
+        **dict.fromkeys(("kind", "model"), "write by: logistic, table, isotonic or tree"),
         "protocol": "write method: NAME, a method of this spec",
         "after": "features are those after the opening: remove it",
     }

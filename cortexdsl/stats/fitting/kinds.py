@@ -9,8 +9,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import isotonic_regression, minimize
 from scipy.special import expit, xlogy
 
@@ -18,10 +20,14 @@ from cortexdsl.core import Floats
 from cortexdsl.numbers import counted
 from cortexdsl.stats.fitting.features import FitTable
 
+Rows: TypeAlias = npt.NDArray[np.intp]
 PENALTY = 1.0
 """The ridge penalty of a logistic regression on standardised columns; it keeps coefficients finite."""
 MOST_GROUPS = 50
 """The most combinations of values of a table."""
+LEAF_SHARE = 0.1
+"""The share of the rows that a leaf of a tree has at least."""
+DEPTH = 2
 
 
 class FitError(ValueError):
@@ -124,8 +130,49 @@ def _isotonic(table: FitTable) -> FittedFunction:
     return FittedFunction(" + ".join(terms), steps)
 
 
+def _tree(table: FitTable) -> FittedFunction:
+    """Fit a tree of at most four leaves; each split is the one that lowers the squared error most."""
+    leaves: dict[str, float] = {}
+    shown = _labels(table)
+    fewest = max(2, math.ceil(LEAF_SHARE * len(table.target)))
+    arrays = table.arrays
+
+    def grown(rows: Rows, depth: int, path: tuple[str, ...]) -> str:
+        target = table.target[rows]
+        split = _best_split(arrays, target, rows, fewest) if depth else None
+        if split is None:
+            mean = (float(target.sum()) + float(table.target.mean())) / (len(target) + 1)
+            leaves[" and ".join(path) or "always"] = mean
+            return _number(mean)
+        column, threshold = split
+        is_low = arrays[column][rows] < threshold
+        low = grown(rows[is_low], depth - 1, (*path, f"{shown[column]} < {threshold:g}"))
+        high = grown(rows[~is_low], depth - 1, (*path, f"{shown[column]} >= {threshold:g}"))
+        at = _number(threshold)
+        return f"(({column} < {at}) * {low} + ({column} >= {at}) * {high})"
+
+    return FittedFunction(grown(np.arange(len(table.target)), DEPTH, ()), leaves)
+
+
+def _best_split(arrays: Mapping[str, Floats], target: Floats, rows: Rows, fewest: int) -> tuple[str, float] | None:
+    """Return the column and the threshold that lower the squared error most; None if no split is large enough."""
+    best: tuple[float, str, float] | None = None
+    count, total = len(target), float(target.sum())
+    for column, array in arrays.items():
+        order = np.argsort(array[rows], kind="stable")
+        values, sums = array[rows][order], np.cumsum(target[order])
+        for k in range(fewest, count - fewest + 1):
+            if values[k] - values[k - 1] <= 1e-9:
+                continue
+            low, high = float(sums[k - 1]), total - float(sums[k - 1])
+            gain = low**2 / k + high**2 / (count - k) - total**2 / count
+            if gain > 1e-9 and (best is None or gain > best[0] + 1e-9):
+                best = gain, column, float(f"{(values[k - 1] + values[k]) / 2:.6g}")
+    return None if best is None else best[1:]
+
+
 KINDS: Mapping[str, Callable[[FitTable], FittedFunction]] = MappingProxyType(
-    {"logistic": _logistic, "table": _table, "isotonic": _isotonic}
+    {"logistic": _logistic, "table": _table, "isotonic": _isotonic, "tree": _tree}
 )
 """The kinds of functions. A new one is an entry here and a word of `by:`."""
 
