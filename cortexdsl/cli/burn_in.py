@@ -143,7 +143,7 @@ def burn_in(
     counts = {verdict: outcomes[verdict] for verdict in ("contradicted", "undecided", "supported")}
     fails, unsure, passes = (counted(count, "time") for count in counts.values())
     return {"times": times, "cells": cells, "nominal": nominal, **counts}, (
-        f"Without a change ({', '.join(cells)} {how}, {counted(times, 'time')}) the gate fails {fails} "
-        f"({counts['contradicted'] / times:.1%}; its level allows {nominal:.1%}), is undecided {unsure} and passes "
-        f"{passes}."
+        f"Without a change ({', '.join(cells)} {how}, {counted(times, 'time')}) a claim is contradicted {fails} "
+        f"({counts['contradicted'] / times:.1%}; the level of the tests allows {nominal:.1%}), else one is undecided "
+        f"{unsure}, and all are supported {passes}."
     )

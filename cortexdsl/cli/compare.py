@@ -100,6 +100,10 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
     arms = cells_of(table.cells)
     reference = find_cell(arms, args.to).cell if args.to else table.cells[0]
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
+    if not cells:
+        raise InputError(
+            f"{', '.join(args.sources)}: {reference} is the only cell\n    give another log or table to compare it with"
+        )
     families = [Family("comparison", cells, reference, args.correction)]
     metrics = tuple(dict.fromkeys(args.metric or ["score"]))
     comparisons = compare_families(table, families, metrics, args.seed, draws=args.draws)
@@ -150,12 +154,11 @@ def _compare(args: argparse.Namespace, found: ScoreSources, claims: Sequence[Cla
             claims=tuple(rows_of(verdicts, ClaimRow)),
         )
         _write_report(args, data, words, has_logs=found.has_logs)
+        print(f"page: {args.report}", file=sys.stderr)
     if args.json:
         return 0
     print(*claim_lines(answers), sep="\n", end="\n" * bool(answers))
-    print(family_in_words(compared) if compared else f"no comparison with {reference}")
-    if compared:
-        print(*_difference_lines(compared, has_how=args.how), sep="\n")
+    print(family_in_words(compared), *_difference_lines(compared, has_how=args.how), sep="\n")
     is_named = args.how or len(cells) == 1
     changed = (
         changes_in_words(cell, reference, ids, named=EXAMPLES)

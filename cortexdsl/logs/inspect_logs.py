@@ -108,7 +108,7 @@ def _opened(path: Path) -> Iterator[tuple[ModuleType, Any]]:
         head = reader.read_eval_log(str(path), header_only=True)
         if head.status != "success":
             raise DataError(
-                f"{path}: this run did not finish ({head.status})\n    finish it: inspect eval-retry {path.name}"
+                f"{path}: this run did not finish ({head.status})\n    finish it: inspect eval-retry {path}"
             )
         yield reader, head
     except CortexError:

@@ -302,8 +302,8 @@ def test_exchanged_cells_fail_as_often_as_the_test_says(worse: str, capsys: pyte
     assert found["contradicted"] + found["undecided"] + found["supported"] == 640
     for verdict in ("contradicted", "supported"):
         assert 3 <= found[verdict] <= 20
-    assert f"the gate fails {found['contradicted']} times" in text
-    assert "its level allows 2.5%" in text
+    assert f"a claim is contradicted {found['contradicted']} times" in text
+    assert "the level of the tests allows 2.5%" in text
 
 
 # ------------------------------------------------------------ the page, and the action
@@ -389,7 +389,7 @@ def test_a_spec_runs_its_reference_against_itself(tmp_path: Path) -> None:
     burn_in = json.loads((tmp_path / "g.json").read_text())["burn_in"]
     assert (burn_in["cells"], burn_in["times"], burn_in["nominal"]) == (["low"], 3, 0.025)
     assert burn_in["undecided"] == 3
-    assert "(low run against itself, 3 times) the gate fails 0 times (0.0%" in " ".join(done.text.split())
+    assert "(low run against itself, 3 times) a claim is contradicted 0 times (0.0%" in " ".join(done.text.split())
     own = tmp_path / "results/small-burn-in"
     assert [path.name for path in (own / "debates/arithmetic").iterdir()] == ["low"]
     rows = [line.split(",") for line in (own / "parts/arithmetic/low/scores.csv").read_text().splitlines()]

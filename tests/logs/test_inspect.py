@@ -57,6 +57,7 @@ def said(with_inspect: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         "clusters": [zipped, "--to", WEAK, "--score", "parts/near", "--cluster", "topic", "--json"],
         "no cluster": [zipped, "--score", "match", "--cluster", "colour"],
         "no score": [zipped],
+        "one log": [own[".json", WEAK][0], *match],
         "lengths": [own[".json", WEAK][0], own[".eval", STRONG][0], *match],
         **{name: [str(folder / name)] for name in ("cut.eval", "newer.json", "stopped.json")},
     }
@@ -108,9 +109,10 @@ def test_logs_of_different_length_are_compared_where_both_have_questions(said: S
     ("name", "expected"),
     [
         ("no score", "several scores choose one: --score match | parts/near | parts/short"),
+        ("one log", "mockllm/weak is the only cell give another log or table to compare it with"),
         ("cut.eval", "cut.eval: it is an archive without its end; is the file cut?"),
         ("newer.json", "Inspect cannot read it: Unable to read version 999 of log format."),
-        ("stopped.json", "did not finish (cancelled) finish it: inspect eval-retry stopped.json"),
+        ("stopped.json", "did not finish (cancelled) finish it: inspect eval-retry "),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence(said: Said, name: str, expected: str) -> None:
