@@ -27,10 +27,7 @@ from cortexdsl.tasks.balloting import Ballot, Compared, ballot_calls, ballot_lin
 async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
     ballots, counts = await vote(plan, args.dataset, args.judge, args.out, options)
     unread = sum(not one.is_read for one in ballots)
-    return (
-        f"{args.dataset} {args.judge}: {counted(len(ballots), 'ballot')}, {unread} of them unreadable; "
-        f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed"
-    )
+    return f"{args.dataset} {args.judge}: {counted(len(ballots), 'ballot')}, {unread} of them unreadable; {counts}"
 
 
 JOB = AskingVerb("--dataset --judge --out --connections --errors-again --threads", _work)

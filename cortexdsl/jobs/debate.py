@@ -47,7 +47,6 @@ from cortexdsl.models.client import Client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.models.transports.registry import has_functions
-from cortexdsl.numbers import counted
 from cortexdsl.plan.compiled import check_cell
 from cortexdsl.plan.digests import templates_of
 from cortexdsl.plan.experiment import Plan
@@ -114,10 +113,7 @@ async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) ->
     check_solutions(plan, [args.dataset])
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
     counts = await run_shard(plan, *place, args.out, options)
-    return (
-        f"{args.dataset} {args.cell} {args.shard}: {counted(counts.asked, 'call')} sent, {counts.replayed} replayed, "
-        f"{counts.failed} failed"
-    )
+    return f"{args.dataset} {args.cell} {args.shard}: {counts}"
 
 
 JOB = AskingVerb("--dataset --cell --shard --out --digest --connections --errors-again --trust --threads", _work)

@@ -32,11 +32,8 @@ from cortexdsl.tasks.judging import Answered, Judgement, judge_call, judgement_l
 async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
     judgements, counts = await judge_cell(plan, args.dataset, args.cell, args.out, options)
     unread = sum(one.is_right is None for one in judgements)
-    return (
-        f"{args.dataset} {args.cell}: {counted(len(judgements), 'different answer')} judged, "
-        f"{counted(unread, 'judgement')} unreadable; "
-        f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed"
-    )
+    judged = f"{counted(len(judgements), 'different answer')} judged, {counted(unread, 'judgement')} unreadable"
+    return f"{args.dataset} {args.cell}: {judged}; {counts}"
 
 
 JOB = AskingVerb("--dataset --cell --out --connections --errors-again --threads", _work)

@@ -33,10 +33,7 @@ from cortexdsl.tasks.labelling import label_call, label_variables, read_label
 async def _work(plan: Plan, args: argparse.Namespace, options: ClientOptions) -> str:
     rows, counts = await label_cell(plan, args.dataset, args.cell, args.out, options)
     unread = sum(row.value is None for row in rows)
-    return (
-        f"{args.dataset} {args.cell}: {counted(len(rows), 'label')} of turns, {unread} unreadable; "
-        f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed"
-    )
+    return f"{args.dataset} {args.cell}: {counted(len(rows), 'label')} of turns, {unread} unreadable; {counts}"
 
 
 JOB = AskingVerb("--dataset --cell --out --connections --errors-again --threads", _work)

@@ -74,11 +74,7 @@ def run(args: argparse.Namespace) -> int:
     options = ClientOptions.of(plan, args)
     counts = asyncio.run(_debate(plan, options))
     cells, parts = len(plan.whatifs), sum(len(one.without) for one in plan.whatifs)
-    print(
-        f"{counted(parts, 'counterfactual')} of {counted(cells, 'cell')}: "
-        f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed",
-        file=sys.stderr,
-    )
+    print(f"{counted(parts, 'counterfactual')} of {counted(cells, 'cell')}: {counts}", file=sys.stderr)
     asyncio.run(_judge(plan, options))
     table = _effects(plan)
     causes = pd.DataFrame(_causes(plan), columns=columns_of(CauseRow))

@@ -22,6 +22,7 @@ from cortexdsl.files import write_file
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.interface import MOST_TOKENS
+from cortexdsl.numbers import counted
 from cortexdsl.typed_json import json_at
 
 SCHEMA_VERSION = 2
@@ -40,6 +41,9 @@ class CallCounts:
     replayed: int = 0
     shared: int = 0
     failed: int = 0
+
+    def __str__(self) -> str:
+        return f"{counted(self.asked, 'call')} sent, {self.replayed} replayed, {self.failed} failed"
 
 
 @dataclass(frozen=True, slots=True)

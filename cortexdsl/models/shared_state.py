@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from cortexdsl.core import Limits, Model, Reply
 from cortexdsl.errors import ModelError
@@ -23,9 +22,6 @@ from cortexdsl.models.endpoints.endpoint import Endpoints
 from cortexdsl.models.endpoints.retry import Runtime
 from cortexdsl.models.transports.interface import Transport
 from cortexdsl.models.transports.registry import transport_type, way_of
-
-if TYPE_CHECKING:
-    pass
 
 
 class OpenFolder:

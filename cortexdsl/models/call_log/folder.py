@@ -50,11 +50,6 @@ class LogFolder:
     def __len__(self) -> int:
         return len(self._first)
 
-    @property
-    def corrupt(self) -> int:
-        """Corrupt lines, skipped with a warning."""
-        return sum(log.corrupt for log in self._logs) + len(self._broken)
-
     def log(self, path: Path, *, is_writer: bool = False) -> int:
         """Return the number of a log, opened if it is not yet open."""
         number = self._numbers.get(str(path))
@@ -245,11 +240,6 @@ class CallLogs:
         self.writer = AppendLog(own) if own is not None else None
         self._number = self._folder.log(own, is_writer=True) if own is not None else None
         self.refresh()
-
-    @property
-    def corrupt(self) -> int:
-        """Corrupt lines of the folder, skipped with a warning."""
-        return self._folder.corrupt
 
     def refresh(self) -> None:
         """Read what other jobs have written since the last look."""

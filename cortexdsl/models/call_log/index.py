@@ -64,8 +64,6 @@ class LogIndex:
     ----------
     covered : int
         Bytes of the log, from its start, that were looked at.
-    corrupt : int
-        Corrupt lines, each reported by a warning.
     """
 
     def __init__(self, path: Path) -> None:
@@ -75,7 +73,6 @@ class LogIndex:
         self._stored = 0  # entries of the file
         self._is_writer = False
         self.covered = 0
-        self.corrupt = 0
         self._load()
 
     def __len__(self) -> int:
@@ -123,7 +120,6 @@ class LogIndex:
         for offset, line in whole_lines(self.path, self.covered):
             logged = usage_of_line(line)
             if logged is None:
-                self.corrupt += 1
                 _say.warning(
                     "%s:%d: a corrupt line of the call log is skipped, and its call asked again",
                     self.path, line_number(self.path, offset),

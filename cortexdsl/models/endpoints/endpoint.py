@@ -110,7 +110,7 @@ class Endpoint:
     ----------
     name : str
         The address as it may be printed.
-    in_flight, most_in_flight : int
+    in_flight : int
     answered_at : float
         When it last answered.
     down_since : float or None
@@ -125,7 +125,7 @@ class Endpoint:
         self.answered_at = -math.inf
         self.down_since: float | None = None
         self.left_out_until = -math.inf
-        self.in_flight = self.most_in_flight = 0
+        self.in_flight = 0
         self._clock = clock
         self._probing = asyncio.Lock()
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -220,7 +220,6 @@ class Endpoint:
 
     def _let_in(self) -> None:
         self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
         self.control.sent(self.in_flight)
 
     def _wake(self) -> None:

@@ -57,23 +57,18 @@ class LitellmTransport:
         parameters = sent_parameters(call)
         if not takes_seed(call.model.model):
             parameters.pop(SEED, None)
-        with refused_parameters(call, parameters):
-            return await self._post(call, api_base, api_key, parameters)
-
-    async def _post(self, call: Call, api_base: str | None, api_key: str | None, parameters: Mapping[str, Any]) -> Raw:
         seed_refused = SEED not in parameters
         bodies: list[bytes] = []
-        try:
-            answer = await self._answer(call, api_base, api_key, parameters, bodies)
-        except Failure:
+        with refused_parameters(call, parameters):
+            try:
+                answer = await self._answer(call, api_base, api_key, parameters, bodies)
+            except Failure:
+                raw = _as_sent(bodies, seed_refused=seed_refused, offer=call.offer)
+                if raw is None:
+                    raise
+                return raw
             raw = _as_sent(bodies, seed_refused=seed_refused, offer=call.offer)
-            if raw is None:
-                raise
-            return raw
-        raw = _as_sent(bodies, seed_refused=seed_refused, offer=call.offer)
-        if raw is not None:
-            return raw
-        return completion(_document(answer, bodies), seed_refused=seed_refused, offer=call.offer)
+            return raw or completion(_document(answer, bodies), seed_refused=seed_refused, offer=call.offer)
 
     async def _answer(
         self, call: Call, api_base: str | None, api_key: str | None, parameters: Mapping[str, Any], bodies: list[bytes]
