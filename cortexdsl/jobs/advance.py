@@ -28,7 +28,7 @@ from cortexdsl.jobs.debate import ShardWork, costs_in, debater, shard_work, with
 from cortexdsl.jobs.judge_rounds import JudgeCalls, judge_calls, vote_calls
 from cortexdsl.metrics.matching import DebateBudget, budget_in
 from cortexdsl.models.call_log.append_log import whole_lines
-from cortexdsl.models.client import Client, open_client
+from cortexdsl.models.client import Client
 from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.rounds.replies import ReplyFiles, are_empty
 from cortexdsl.models.rounds.requests import RequestSpool
@@ -207,13 +207,9 @@ class _Round:
 
     def _client(self, log: str, job: JobInfo) -> Client:
         """Open the client of a job whose calls this round asks; it appends to the open log of this call log."""
-        layout, closed = self.plan.layout, Path(log)
+        closed = Path(log)
         _join(closed)
-        client = open_client(
-            _opened(closed), limits=self.options.limits, ledgers=Path(layout.spent), addresses=Path(layout.addresses),
-            job=replace(job, spec=self.plan.spec_name), errors_again=self.options.errors_again,
-            shared=self.options.shared,
-        )  # fmt: skip
+        client = self.options.open(self.plan, _opened(closed), job)
         client.rounds = self.sender
         client.tally.count_earlier(client.logs.totals(closed))
         return client

@@ -12,8 +12,8 @@ import asyncio
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -31,20 +31,8 @@ from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.litellm import embed as litellm_embed
 from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
 
-
-class Embed(Protocol):
-    """A way to an embedding model; tries once."""
-
-    async def __call__(
-        self, model: Model, texts: Sequence[str], api_base: str | None, api_key: str | None
-    ) -> tuple[list[Floats], int | None]:
-        """Return a vector for each text, and the tokens that were counted.
-
-        Raises
-        ------
-        Failure
-        """
-        ...
+Embed: TypeAlias = Callable[[Model, Sequence[str], str | None, str | None], Awaitable[tuple[list[Floats], int | None]]]
+"""Tries once to embed texts by a model at an address with a key; returns the vectors and the counted tokens."""
 
 
 def embedding_key(model: Model, text: str) -> str:
