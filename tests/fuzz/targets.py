@@ -303,7 +303,7 @@ class Exchange:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self.ways = {"direct": DirectTransport(timeout=60), "litellm": LitellmTransport(timeout=60)}
+        self.ways = {"direct": DirectTransport(), "litellm": LitellmTransport()}
         self.answer = b""
         server = self.loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
         self.base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"

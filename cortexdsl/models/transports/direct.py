@@ -22,7 +22,7 @@ from cortexdsl.models.transports.caching import with_cache_marks
 from cortexdsl.models.transports.completions import completion
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
+from cortexdsl.models.transports.interface import Raw, TransportType, is_streamed, timeout_of
 from cortexdsl.models.transports.request_parts import SEED, messages_of, refused_parameters, sent_parameters
 from cortexdsl.models.transports.responses import read_body, read_reply
 from cortexdsl.models.transports.streams import STREAMED
@@ -35,16 +35,9 @@ _BODY = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)  # as OpenAI
 
 
 class DirectTransport:
-    """Posts to `<api_base>/chat/completions`, or to `/v1/messages` for models `direct/anthropic/NAME`.
+    """Posts to `<api_base>/chat/completions`, or to `/v1/messages` for models `direct/anthropic/NAME`."""
 
-    Parameters
-    ----------
-    timeout : float
-        Seconds that one attempt may take if the model entry does not say.
-    """
-
-    def __init__(self, timeout: float = TIMEOUT) -> None:
-        self._timeout = timeout
+    def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
 
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
@@ -56,9 +49,7 @@ class DirectTransport:
         if is_message:
             body, url, headers = message_body(body), message_url(api_base), message_headers(api_key)
         with refused_parameters(call, body):
-            content = await self._exchange(
-                url, headers, _BODY.encode(body).encode(), timeout_of(call.model, self._timeout)
-            )
+            content = await self._exchange(url, headers, _BODY.encode(body).encode(), timeout_of(call.model))
             if is_message:
                 return completion(completion_of(content), seed_refused=True, offer=call.offer)
             return read_reply(content, seed_refused=SEED not in body, offer=call.offer)

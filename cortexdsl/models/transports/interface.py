@@ -193,9 +193,9 @@ class TransportType:
         return model.partition("/")[0] in (self.prefix, *self.also_serves)
 
 
-def timeout_of(model: Model, default: float = TIMEOUT) -> float:
+def timeout_of(model: Model) -> float:
     """Return the seconds that one attempt to call a model may take."""
-    return default if model.timeout is None else model.timeout
+    return TIMEOUT if model.timeout is None else model.timeout
 
 
 def is_streamed(model: Model) -> bool:

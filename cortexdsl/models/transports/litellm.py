@@ -28,7 +28,7 @@ from cortexdsl.models.transports.caching import with_cache_marks
 from cortexdsl.models.transports.completions import completion
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, from_exception
-from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
+from cortexdsl.models.transports.interface import Raw, TransportType, is_streamed, timeout_of
 from cortexdsl.models.transports.request_parts import SEED, messages_of, refused_parameters, sent_parameters
 from cortexdsl.models.transports.responses import read_reply
 from cortexdsl.models.transports.streams import STREAMED
@@ -41,15 +41,9 @@ class LitellmTransport:
 
     If a provider takes no seed, the call is sent without one and the reply says so; any other option that it does not
     take is an error, never dropped. Prompts are marked for a provider's cache if the model's entry asks for that.
-
-    Parameters
-    ----------
-    timeout : float
-        Seconds that one attempt may take if the model entry does not say.
     """
 
-    def __init__(self, timeout: float = TIMEOUT) -> None:
-        self._timeout = timeout
+    def __init__(self) -> None:
         load()  # now, so that its seconds are not those of the first call
 
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
@@ -75,7 +69,7 @@ class LitellmTransport:
     ) -> Any:
         litellm, model = load(), call.model.model
         messages = with_cache_marks(messages_of(call), call)
-        seconds, streamed = timeout_of(call.model, self._timeout), is_streamed(call.model)
+        seconds, streamed = timeout_of(call.model), is_streamed(call.model)
         async with _attempt(seconds, bodies):
             answer = await litellm.acompletion(
                 model=model,

@@ -30,7 +30,7 @@ def send(reply: Any, call: Call | None = None, base: str = "/v1", **entry: Any) 
     server = Server(reply)
 
     async def scene() -> Raw | Failure:
-        transport = DirectTransport(timeout=60.0)
+        transport = DirectTransport()
         async with server as address:
             try:
                 return await transport.send(

@@ -52,7 +52,7 @@ def sent(provider: str, monkeypatch: pytest.MonkeyPatch, body: Any, cache: bool,
     call = Call(model, messages, 3, shared=SHARED)
 
     async def send(base: str) -> None:
-        transport = LitellmTransport(timeout=60.0)
+        transport = LitellmTransport()
         await transport.send(call, base, "" if provider == "bedrock" else PLACEHOLDER_KEY)
         await transport.close()
 

@@ -145,7 +145,7 @@ def told(provider: str, status: int, body: Any, monkeypatch: pytest.MonkeyPatch)
     model = Model("m", wire.model, options=NEEDED.get(provider, {}))
 
     async def send(base: str) -> Raw | Failure:
-        transport = LitellmTransport(timeout=60.0)
+        transport = LitellmTransport()
         try:
             return await transport.send(
                 Call(model, messages, 3), base, "" if provider == "bedrock" else PLACEHOLDER_KEY
@@ -247,7 +247,7 @@ def test_the_key_is_read_from_the_usual_variable(provider: str, monkeypatch: pyt
     call = Call(Model("m", wire.model, options=NEEDED.get(provider, {})), ({"role": "user", "content": "hi"},), 1)
 
     async def send() -> None:
-        transport = LitellmTransport(timeout=60.0)
+        transport = LitellmTransport()
         try:
             await transport.send(call, None, None)
         finally:
