@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,6 @@ def overview(place: ResultsFolder) -> dict[str, Any]:
             ("difference", "ci_low", "ci_high", "p_adjusted"),
         ),
         "labels": plan.labels,
-        "meaning": plan_facts(plan),
         "stopped": stop_note(root),
         "has_report": any((root / page).is_file() for page in ("report.html", "stopped.html")),
     }  # fmt: skip
@@ -71,44 +69,3 @@ def _rows(path: Path, words: Sequence[str], numbers: Sequence[str]) -> list[dict
         {word: row.get(word) for word in words} | {name: number(row, name) for name in numbers}
         for row in read_rows(path)
     ]
-
-
-def plan_facts(plan: PlanRecord) -> dict[str, str]:
-    """Return the facts of a plan that can change a result, by a readable path.
-
-    Two experiments differ in the facts that differ. The order of the spec's text, comments, settings written with their
-    default values, and the paths of files make no difference.
-    """
-    return dict(_facts(plan))
-
-
-def _facts(plan: PlanRecord) -> Iterator[tuple[str, str]]:
-    written = plan_json(plan)
-    groups: dict[str, Mapping[str, Any]] = {"": {word: written[word] for word in ("seed", "replicates") if plan}}
-    for label, facts in written["datasets"].items():
-        known = {word: facts[word] for word in ("name", "kind", "metric", "digest")}
-        groups[f"dataset {label}"] = {"questions": len(plan.questions.get(label, ())), **known}
-    for agent in written["agents"]:
-        options = dict(sorted(agent["options"].items()))
-        groups[f"agent {agent['name']}"] = {word: agent[word] for word in ("model", "persona")} | options
-    for cell in written["cells"]:
-        known = {word: cell[word] for word in ("protocol", "agents")}
-        settings = dict(sorted(cell["settings"].items()))
-        groups[f"cell {cell['cell']}"] = known | settings | {"all of it (digest)": cell["digest"]}
-    for family in plan.families:
-        yield f"family {family.name}", f"{', '.join(family.compare)} against {family.to} ({family.correction})"
-    for word, name in (("analysis", "analysis"), ("limits", "limit")):
-        groups[name] = dict(sorted(written[word].items())) if plan else {}
-    yield from ((f"claim {claim}", "declared") for claim in plan.hypotheses)
-    if plan.stopping:
-        yield "early stopping", _text(written["stopping"])
-    for where, facts in groups.items():
-        yield from ((f"{where}: {word}" if where else word, _text(value)) for word, value in facts.items())
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ", ".join(value)
-    return json.dumps(value, sort_keys=True)

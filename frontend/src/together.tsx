@@ -1,4 +1,4 @@
-// Several experiments side by side: what differs in what they mean, how verdicts changed.
+// Several experiments side by side: how verdicts changed.
 import { toExperiment } from "./address";
 import { useLater } from "./loading";
 import type { Source } from "./source";
@@ -20,7 +20,7 @@ export function TogetherPage({ sources }: { sources: Source[] }) {
           ))}</tbody>
         </table>
       </div>
-      {all.value.length > 1 && <><Claims all={all.value} /><Meanings all={all.value} /></>}
+      {all.value.length > 1 && <Claims all={all.value} />}
     </main>
   );
 }
@@ -44,27 +44,6 @@ function Claims({ all }: { all: Experiment[] }) {
           })}</tbody>
         </table>
       </div>
-    </section>
-  );
-}
-
-function Meanings({ all }: { all: Experiment[] }) {
-  const facts = [...new Set(all.flatMap((one) => Object.keys(one.meaning)))];
-  const unlike = facts.filter((fact) => new Set(all.map((one) => one.meaning[fact] ?? "\0")).size > 1);
-  const differing = unlike.includes("seed") ? unlike.filter((fact) => !fact.endsWith("(digest)")) : unlike; // a seed is in every digest
-  return (
-    <section><h2>What differs in what they mean</h2>
-      <p class="faint">{differing.length ? `${differing.length} of ${facts.length} facts differ; comments, order and defaults written out make no difference.` : `All ${facts.length} facts are the same: these are one experiment.`}</p>
-      {differing.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label="What differs">
-          <table>
-            <thead><tr><th scope="col">Fact</th>{all.map((one) => <th scope="col">{one.name}</th>)}</tr></thead>
-            <tbody>{differing.map((fact) => (
-              <tr><th scope="row">{fact}</th>{all.map((one) => <td>{fact in one.meaning ? <code>{one.meaning[fact]}</code> : <span class="faint">–</span>}</td>)}</tr>
-            ))}</tbody>
-          </table>
-        </div>
-      )}
     </section>
   );
 }

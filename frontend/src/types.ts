@@ -43,7 +43,7 @@ export type Experiment = State & {
   datasets: Record<string, number>; agents: { name: string; model: string; persona: string | null }[];
   cells: Cell[]; metrics: Metric[]; verdicts: Verdict[]; comparisons: Comparison[];
   labels: Record<string, string[]>; human_labels: string;
-  meaning: Record<string, string>; has_report: boolean; stopped: string; unknown_questions: string;
+  has_report: boolean; stopped: string; unknown_questions: string;
 };
 
 export type Columns = {

@@ -1,15 +1,10 @@
-"""The power of every claim of a plan, and the questions that undecided claims would have needed.
-
-If several contrasts of the same questions must all be shown, their tests are correlated as the contrasts are. So the
-probability that all are shown is simulated: normal statistics with these correlations, each beyond its own bound as
-often as its own power says.
-"""
+"""The power of every claim of a plan, and the questions that undecided claims would have needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +12,7 @@ import pandas as pd
 from cortexdsl.claims.cells import CellNames
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.claims.values import EVERY, All, Claim, Comparison, Front, Operator, Quantity
+from cortexdsl.claims.values import EVERY, All, Claim, Comparison, Front, Operator
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.stats.inference.phrases import joined
 from cortexdsl.stats.inference.roots import crossing
@@ -30,12 +25,7 @@ from cortexdsl.stats.planning.power import (
 )
 from cortexdsl.stats.tables.score_table import ScoreTable
 
-JOINT_DRAWS = 40_000
 _OPPOSITE: Mapping[str, Operator] = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
-
-Direction: TypeAlias = Mapping[tuple[str, Quantity], float]
-"""The weight of each mean of each dataset in a contrast, above 0 if a higher mean favours the claim."""
-
 
 POWER_COLUMNS = (
     "claim", "questions", "replicates", "alpha", "basis", "deviation", "detectable", "expected", "power",
