@@ -190,7 +190,6 @@ class JudgeRow:
     position_bias: float | None
     position_bias_low: float | None
     position_bias_high: float | None
-    tau: float | None
     alpha: float | None
     alpha_low: float | None
     alpha_high: float | None

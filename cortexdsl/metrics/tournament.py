@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cortexdsl.metrics.rows import DuelRow, TournamentRow
+from cortexdsl.stats.tables.agreement import interval_by_unit
 from cortexdsl.stats.tournament import (
     LOSS,
     TIE,
@@ -19,9 +20,7 @@ from cortexdsl.stats.tournament import (
     Ballots,
     Ranking,
     agreement_of_judges,
-    rank_correlation,
     rank_methods,
-    share_by_unit,
 )
 from cortexdsl.tasks.balloting import by_answers, outcome_of, read_ballots
 from cortexdsl.tasks.reading import pair
@@ -64,22 +63,20 @@ def tournament_tables(
     judges, names = list(ballots), [entrant.cell for entrant in entrants]
     several = [ALL, *judges] if len(judges) > 1 else judges
     of = {judge: voted if judge == ALL else voted.where(voted.judge == judges.index(judge)) for judge in several}
-    rankings = {judge: rank_methods(own, len(names), alpha=alpha) for judge, own in of.items()}
     tables: dict[str, list[dict[str, Any]]] = {TOURNAMENT: [], DUELS: [], JUDGES: []}
     for judge, own in of.items():
-        ranking = rankings[judge]
+        ranking = rank_methods(own, len(names), alpha=alpha)
         tables[TOURNAMENT] += [asdict(row) for row in _strengths(dataset, judge, names, own, ranking)]
         tables[DUELS] += [asdict(row) for row in _duels(dataset, judge, names, own, ranking)]
-        others = voted.where(voted.judge != judges.index(judge)) if judge != ALL else None
-        other = rank_methods(others, len(names), alpha=alpha) if others is not None and len(others.first) else None
         was_asked = asked if judge == ALL else asked[voted.judge == judges.index(judge)]
-        tau = rank_correlation(ranking.strength, other.strength) if ranking and other else None
         agreed = agreement_of_judges(own.where(was_asked), level=1 - alpha) if judge == ALL else (None, None, None)
-        split = share_by_unit(own.is_split[was_asked].astype(float), own.unit[was_asked], level=1 - alpha)
+        split = own.is_split[was_asked].astype(float)
+        share = float(split.mean()) if len(split) else np.nan
+        ends = interval_by_unit(share, split - share, own.unit[was_asked], level=1 - alpha, lowest=0.0)
         tables[JUDGES].append({
             "dataset": dataset, "judge": judge, "ballots": int(was_asked.sum()),
             "unread": int((own.outcome == UNREAD).sum()), "ties": int((own.outcome[was_asked] == TIE).sum()),
-            **_interval("position_bias", split), "tau": _known(tau), **_interval("alpha", agreed),
+            **_interval("position_bias", (share, *ends)), **_interval("alpha", agreed),
         })  # fmt: skip
     return tables
 

@@ -33,7 +33,7 @@ from scipy import optimize, stats
 from cortexdsl.core import Floats
 from cortexdsl.stats.inference.families import holm
 from cortexdsl.stats.inference.outcomes import LEVEL
-from cortexdsl.stats.tables.agreement import krippendorff_alpha
+from cortexdsl.stats.tables.agreement import interval_by_unit, krippendorff_alpha
 from cortexdsl.stats.tables.score_table import Ints
 
 WIN, TIE, LOSS = 0, 1, 2
@@ -272,18 +272,6 @@ def _letter(number: int) -> str:
     return chr(ord("a") + number % 26) + "'" * (number // 26)
 
 
-def share_by_unit(flags: Floats, unit: Ints, *, level: float = LEVEL) -> tuple[float, float, float]:
-    """Return a share of ballots and its interval, by the jackknife over questions; NaN without two questions."""
-    units, place = np.unique(unit, return_inverse=True)
-    if len(units) < 2:
-        return (float(flags.mean()) if len(flags) else float("nan")), float("nan"), float("nan")
-    value, count = float(flags.mean()), len(units)
-    total, size = np.bincount(place, flags), np.bincount(place)
-    moves = (total - value * size) / (len(flags) - size)
-    reach = float(stats.t.isf((1 - level) / 2, count - 1)) * float(np.sqrt((moves**2).sum() * (count - 1) / count))
-    return value, max(0.0, value - reach), min(1.0, value + reach)
-
-
 def agreement_of_judges(ballots: Ballots, *, level: float = LEVEL) -> tuple[float, float, float]:
     """Return Krippendorff's alpha of the judges' ballots and its interval; NaN if no two judges saw the same."""
     read = ballots.where(ballots.outcome != UNREAD)
@@ -293,15 +281,4 @@ def agreement_of_judges(ballots: Ballots, *, level: float = LEVEL) -> tuple[floa
     if not (counts.sum(axis=1) > 1).any():
         return float("nan"), float("nan"), float("nan")
     alpha, influence = krippendorff_alpha(counts)
-    units, unit = np.unique(read.unit[index], return_inverse=True)
-    if len(units) < 2 or not np.isfinite(alpha):
-        return alpha, float("nan"), float("nan")
-    pulls = np.bincount(unit, influence) / len(items)
-    error = float(np.sqrt((pulls**2).sum() * len(units) / (len(units) - 1)))
-    reach = float(stats.t.isf((1 - level) / 2, len(units) - 1)) * error
-    return alpha, max(-1.0, alpha - reach), min(1.0, alpha + reach)
-
-
-def rank_correlation(one: Floats, other: Floats) -> float:
-    """Return Kendall's tau-b of two lists of strengths; NaN with fewer than two methods."""
-    return float(stats.kendalltau(one, other).statistic) if len(one) > 1 else float("nan")
+    return alpha, *interval_by_unit(alpha, influence, read.unit[index], level=level)

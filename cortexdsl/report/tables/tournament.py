@@ -7,7 +7,6 @@ from pathlib import Path
 
 from cortexdsl.metrics.rows import JudgeRow, TournamentRow
 from cortexdsl.metrics.tournament import ALL
-from cortexdsl.numbers import number
 from cortexdsl.report.csv_rows import read_frame
 from cortexdsl.report.tables.table import Table, group, measure, numbers, share, tabulate, text, value, whole
 
@@ -64,7 +63,6 @@ def tournament_tables(folder: Path) -> Iterator[Table]:
                 "Ranking", "ranking",
                 lambda row: ", ".join(sorted(cells, key=lambda cell: places[row.dataset, row.judge, cell] or 0)),
             ),
-            value("Like the others (tau)", "tau", lambda tau: number(tau, 2)),
             measure("Agreement (alpha)", ("alpha", "alpha_low", "alpha_high"), "number"),
             numbers(
                 "Ballots, tied, unread", ("ballots", "ties", "unread"),
@@ -74,5 +72,5 @@ def tournament_tables(folder: Path) -> Iterator[Table]:
         ],
         judges,
         "A ballot is the verdicts on both orders of two answers. If they follow the position, it is a tie. Unreadable "
-        "ballots count for nobody. Tau: Kendall's, of the strengths. Alpha: Krippendorff's, of the ballots.",
+        "ballots count for nobody. Alpha: Krippendorff's, of the ballots.",
     )  # fmt: skip

@@ -8,10 +8,11 @@ agreement therefore does not depend on which reply a dataset lists first (HH-RLH
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import t as student
 
 from cortexdsl.core import Floats
 from cortexdsl.errors import DataError
-from cortexdsl.stats.tables.score_table import ScoreTable
+from cortexdsl.stats.tables.score_table import Ints, ScoreTable
 
 COLUMNS = ("first_chosen", "tie_chosen", "labels", "first_labels", "tie_labels")
 """Columns of scores.csv that both need."""
@@ -110,3 +111,18 @@ def krippendorff_alpha(counts: Floats) -> tuple[float, Floats]:
     change = 2 * n * size - 2 * used @ total  # of `apart`, by each unit
     influence = -len(counts) * (size * ratio + (n - 1) * (differing / apart - ratio * change / apart))
     return 1 - (n - 1) * ratio, influence - influence.mean()
+
+
+def interval_by_unit(
+    estimate: float, influence: Floats, unit: Ints, *, level: float, lowest: float = -1.0
+) -> tuple[float, float]:
+    """Return Student's interval of an estimate, whose units are questions or clusters; NaN if there are not two.
+
+    `influence` is that of each observation on the estimate, `unit` what the observation is about.
+    """
+    sums = np.bincount(np.unique(unit, return_inverse=True)[1], influence)
+    if len(sums) < 2 or not np.isfinite(estimate):
+        return np.nan, np.nan
+    error = np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(influence)
+    half = student.ppf((1 + level) / 2, len(sums) - 1) * error
+    return max(lowest, float(estimate - half)), min(1.0, float(estimate + half))

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
-from cortexdsl.stats.tables.agreement import cohen_kappa
+from cortexdsl.stats.tables.agreement import cohen_kappa, interval_by_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,6 @@ def label_agreement(
     names, given, human = (np.array(column) for column in zip(*both, strict=True))
     eye = np.eye(len(values))
     kappa, influence = cohen_kappa(eye[given], eye[human])
-    _, question = np.unique(names, return_inverse=True)
-    sums = np.bincount(question, influence)
-    half = np.nan
-    if len(sums) > 1 and np.isfinite(kappa) and (given != human).any():
-        error = np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(both)
-        half = float(student.ppf((1 + level) / 2, len(sums) - 1) * error)
-    low, high = np.clip([kappa - half, kappa + half], -1.0, 1.0).tolist()  # NaN stays
-    return LabelAgreement(len(both), unread, len(sums), float((given == human).mean()), kappa, low, high)
+    agreed = given == human
+    ends = (np.nan, np.nan) if agreed.all() else interval_by_unit(kappa, influence, names, level=level)
+    return LabelAgreement(len(both), unread, len(set(names.tolist())), float(agreed.mean()), kappa, *ends)
