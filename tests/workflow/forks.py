@@ -300,7 +300,7 @@ def _write_figures(kinds: str) -> None:
     """
     drawing = import_module("cortexdsl.report.figures.drawing")
     paint, write = drawing.draw_figure, drawing._written
-    empty = drawing.FigureFiles("<svg></svg>", b"", b"")
+    empty = {"svg": b"<svg></svg>", "pdf": b"", "png": b""}
     drawing._written = lambda canvas, kind: write(canvas, kind) if kind in kinds.split(",") else b""
     if kinds:
         drawing.SHEETS = (drawing.PAGE,)

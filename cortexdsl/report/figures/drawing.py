@@ -69,32 +69,26 @@ SHEETS = (PAGE, COLUMN)
 
 
 @dataclass(frozen=True, slots=True)
-class FigureFiles:
-    """A figure on one sheet, as it is written."""
-
-    svg: str
-    pdf: bytes
-    png: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Drawing:
-    """A finished figure; `name` is that of its files and its anchor in the page. A table has its numbers."""
+    """A finished figure; `name` is that of its files and its anchor in the page. A table has its numbers.
+
+    `files` are its SVG, PDF and PNG on each sheet, by the endings of their names.
+    """
 
     name: str
     caption: str
-    files: Mapping[Sheet, FigureFiles]
+    files: Mapping[Sheet, Mapping[str, bytes]]
 
     def save(self, folder: Path) -> None:
         """Write NAME.svg, NAME.pdf and NAME.png for the width of a page, and column/NAME.* for that of a column."""
         for sheet, files in self.files.items():
             place = folder / sheet.folder
-            for ending, content in (("svg", files.svg.encode("utf-8")), ("pdf", files.pdf), ("png", files.png)):
+            for ending, content in files.items():
                 write_file(place / f"{self.name}.{ending}", (content,), durable=False)
 
     def inline(self, sheet: Sheet) -> str:
         """Return the drawing as an element of a page: themed, named for screen readers, its ids its own."""
-        text = self.files[sheet].svg
+        text = self.files[sheet]["svg"].decode("utf-8")
         text = text[text.index("<svg") :]
         text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
         own = f"{self.name}-{sheet.folder}" if sheet.folder else self.name
@@ -129,11 +123,10 @@ def draw_figure(name: str, caption: str, height: Callable[[Sheet], float], draw:
     return Drawing(name, caption, files)
 
 
-def _files(canvas: Figure) -> FigureFiles:
+def _files(canvas: Figure) -> dict[str, bytes]:
     lay_out(canvas)  # once is enough for three files
     canvas.set_layout_engine(None)  # not "none": that leaves a placeholder, for which each file is drawn twice
-    svg, pdf, png = (_written(canvas, kind) for kind in ("svg", "pdf", "png"))
-    return FigureFiles(svg.decode("utf-8"), pdf, png)
+    return {kind: _written(canvas, kind) for kind in _METADATA}
 
 
 def lay_out(canvas: Figure) -> None:

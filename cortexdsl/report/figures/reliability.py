@@ -78,9 +78,7 @@ def confidence_figure(data: ReportData) -> Drawing | None:
 
 def _abreast(panels: int, sheet: Sheet) -> int:
     """Return how many panels stand side by side."""
-    if sheet.is_column:
-        return 1 if panels <= 2 else 2
-    return panels if panels <= 2 else 2 if panels == 4 else 3
+    return (panels + 2) // 3 if sheet.is_column else 2 if panels == 4 else min(panels, 3)
 
 
 def _varies_source(one: CellName) -> bool:

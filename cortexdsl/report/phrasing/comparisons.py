@@ -60,20 +60,19 @@ def families_in_words(data: ReportData) -> list[FamilyAnswer]:
     said = []
     for family, rows in _by(data.comparisons, "family").items():
         shown = [row for row in rows if row.dataset == data.datasets[-1]] or rows
-        exploratory = is_exploratory(rows)
         found = {
-            wording(metric).noun: _significant([row for row in own if row.is_significant], is_whole=exploratory)
+            wording(metric).noun: _significant([row for row in own if row.is_significant])
             for metric, own in _by(shown, "metric").items()
         }
-        said.append(FamilyAnswer(family, family_in_words(rows), found, exploratory))
+        said.append(FamilyAnswer(family, family_in_words(rows), found, is_exploratory(rows)))
     return said
 
 
 def family_in_words(rows: Sequence[ComparisonRow]) -> str:
     """Say how many of a family's comparisons are significant, with what they compare, and how p is adjusted."""
     significant = sum(row.is_significant for row in rows) or "none"
-    how = correction_in_words(rows[0].correction)
-    return f"{counted(len(rows), 'comparison')} with {references(rows)}, {significant} significant {how}"
+    others, how = ", ".join(dict.fromkeys(row.reference for row in rows)), correction_in_words(rows[0].correction)
+    return f"{counted(len(rows), 'comparison')} with {others}, {significant} significant {how}"
 
 
 def is_exploratory(rows: Sequence[ComparisonRow]) -> bool:
@@ -108,25 +107,19 @@ def table_terms(rows: Sequence[ComparisonRow]) -> Iterator[str]:
     yield from dict.fromkeys(_EFFECTS[row.effect] for row in rows if row.effect in _EFFECTS)
 
 
-def _significant(rows: Sequence[ComparisonRow], *, is_whole: bool) -> str:
-    """Say which comparisons of one metric are significant; `is_whole` is whether all of the family is exploratory."""
+def _significant(rows: Sequence[ComparisonRow]) -> str:
+    """Say which comparisons of one metric are significant."""
     if len(rows) > MOST:
         lower = sum((row.difference or 0.0) < 0 for row in rows)
         sides = {"lower": lower, "higher": len(rows) - lower}
         return ", ".join(f"{word} in {counted(some, 'cell')}" for word, some in sides.items() if some)
-    return "; ".join(_found(row, is_marked=row.exploratory and not is_whole) for row in rows) or "none"
+    return "; ".join(map(_found, rows)) or "none"
 
 
-def _found(row: ComparisonRow, *, is_marked: bool) -> str:
+def _found(row: ComparisonRow) -> str:
     kind = wording(row.metric).kind
     together = interval(row.ci_low_simultaneous, row.ci_high_simultaneous, kind, signed=True)
-    mark = "(exploratory)" if is_marked else ""
-    return " ".join(filter(None, [row.cell, difference(row.difference, kind), together, mark]))
-
-
-def references(rows: Sequence[ComparisonRow]) -> str:
-    """Name what the cells of a family are compared with."""
-    return ", ".join(dict.fromkeys(row.reference for row in rows))
+    return f"{row.cell} {difference(row.difference, kind)} {together}".rstrip()
 
 
 def correction_in_words(correction: str) -> str:

@@ -153,41 +153,27 @@ def numbers(
 
 
 def value(
-    title: str,
-    name: str,
-    write: Callable[[Any], str],
-    *,
-    of: Callable[[Any], Value] | None = None,
-    link: Callable[[Any], str] | None = None,
+    title: str, name: str, write: Callable[[Any], str], *, of: Callable[[Any], Value] | None = None
 ) -> Field[Any]:
     """Declare a column of one number: an attribute of the row, or what a function returns, and how it is written."""
     get = of or attrgetter(name)
-    return numbers(title, name, lambda row: write(get(row)), of=get, link=link)
+    return numbers(title, name, lambda row: write(get(row)), of=get)
 
 
-def count(
-    title: str, name: str, of: Callable[[Any], Value] | None = None, link: Callable[[Any], str] | None = None
-) -> Field[Any]:
+def count(title: str, name: str, of: Callable[[Any], Value] | None = None) -> Field[Any]:
     """Declare a column of whole numbers."""
-    return value(title, name, whole, of=of, link=link)
+    return value(title, name, whole, of=of)
 
 
-def share(title: str, name: str, link: Callable[[Any], str] | None = None) -> Field[Any]:
+def share(title: str, name: str) -> Field[Any]:
     """Declare a column of shares, written in percent."""
-    return value(title, name, lambda number: estimate(number, "share"), link=link)
+    return value(title, name, lambda number: estimate(number, "share"))
 
 
-def measure(
-    title: str,
-    names: tuple[str, str, str],
-    kind: Kind,
-    *,
-    of: Callable[[Any], Any] | None = None,
-    link: Callable[[Any], str] | None = None,
-) -> Field[Any]:
+def measure(title: str, names: tuple[str, str, str], kind: Kind) -> Field[Any]:
     """Declare a column of an estimate with its interval."""
-    get = of or attrgetter(*names)
-    return column(title, names, lambda row: with_interval(get(row), kind, link(row) if link else ""))
+    get = attrgetter(*names)
+    return column(title, names, lambda row: with_interval(get(row), kind))
 
 
 def whole(value: float | None) -> str:

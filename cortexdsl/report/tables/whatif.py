@@ -23,26 +23,18 @@ def whatif_tables(folder: Path) -> tuple[Table, ...]:
 
 def whatif_lines(folder: Path) -> Iterator[str]:
     """Yield the counterfactuals in words, a line each; of several datasets those in the mean over them."""
-    for row in _means(_effects(folder)):
-        how = wording(row.metric)
+    rows = _effects(folder)
+    for row in [row for row in rows if row.dataset == ALL] or rows:
+        how, on = wording(row.metric), "" if row.dataset == ALL else f" on {row.dataset}"
         p = p_clause(row.p_adjusted, "p" if row.correction == "none" else "adjusted p")
         yield (
-            f"{row.cell}{_on(row.dataset)} without {row.without}: {how.noun} {estimate(row.left_out, how.kind)} "
+            f"{row.cell}{on} without {row.without}: {how.noun} {estimate(row.left_out, how.kind)} "
             f"instead of {estimate(row.whole, how.kind)}, an effect of {_effect(row)}, {p}"
         )
 
 
 def _effects(folder: Path) -> Sequence[EffectRow]:
     return read_frame(folder / "whatif" / "effects.csv", EffectRow)
-
-
-def _means(rows: Sequence[EffectRow]) -> Sequence[EffectRow]:
-    """Return the rows of the mean over datasets if there are any, else all."""
-    return [row for row in rows if row.dataset == ALL] or rows
-
-
-def _on(dataset: str) -> str:
-    return "" if dataset == ALL else f" on {dataset}"
 
 
 def _effect(row: EffectRow) -> str:
