@@ -17,7 +17,7 @@ from cortexdsl.core import EMPTY, Agent, Debate, Decide, Graph, Model, Reader, T
 from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.engine.decisions import Decision, vote
 from cortexdsl.engine.seeds import seeded_random
-from cortexdsl.typed_json import FieldError
+from cortexdsl.typed_json import FieldError, integer, read_at, sequence, text
 
 OPENING, REVISION = "answer", "revise"
 WHERE = "@where"
@@ -43,6 +43,11 @@ class Message:
         Of the prompt and of the reply.
     confidence : float or None
         As the log states it.
+
+    Raises
+    ------
+    FieldError, TypeError
+        A value is of another type.
     """
 
     speaker: str
@@ -54,6 +59,14 @@ class Message:
     persona: str | None = None
     tokens: tuple[int | None, int | None] = (None, None)
     confidence: float | None = None
+
+    def __post_init__(self) -> None:
+        for word in ("speaker", "text", "model", "persona"):
+            if word != "persona" or self.persona is not None:
+                read_at(word, text, getattr(self, word))
+        read_at("round", sequence(integer), [*(self.place or ())])
+        read_at("tokens", sequence(integer), [count for count in self.tokens if count is not None])
+        hash((self.id, *(self.heard or ())))
 
 
 Round: TypeAlias = Mapping[str, Sequence[Message]]
@@ -96,6 +109,8 @@ class Transcript:
     named: tuple[Agent, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.final is not None:
+            read_at("final", text, self.final)
         if not self.messages:
             raise FieldError("it has no message of a model; only debates are imported")
         for word, name in (("dataset", self.label), ("cell", self.cell)):
@@ -135,12 +150,12 @@ def agent_of(name: str, model: str, persona: str | None) -> Agent:
     return Agent(name, Model(model, model), persona)
 
 
-def own_message(said: Mapping[str, Any], text: str, model: str) -> Message:
+def own_message(said: Mapping[str, Any], reply: str, model: str) -> Message:
     """Return a message by the facts that our exports write with it. All of them may be absent."""
     stage = int(said.get("stage", 0))
     return Message(
         speaker=str(said.get("speaker") or "agent"),
-        text=text,
+        text=reply,
         id=(stage, said.get("turn")),
         heard=[(stage, turn) for turn in said["heard"]] if {"heard", "turn"} <= said.keys() else None,
         place=(stage, int(said["round"])) if "round" in said else None,

@@ -32,7 +32,9 @@ from cortexdsl.errors import CortexError, InputError
 from cortexdsl.explorer.folders import ResultsFolder
 from cortexdsl.explorer.server import Explorer
 from cortexdsl.expressions.evaluation import evaluate, parse
+from cortexdsl.logs.pairing import pair_logs
 from cortexdsl.logs.plain import read_transcripts
+from cortexdsl.logs.sources import read_logs
 from cortexdsl.metrics.foreign import foreign_debates
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import usage_of_line
@@ -478,6 +480,8 @@ SEALED_TOKENS = [
 # ------------------------------------------------------------ files of other programs
 def read_foreign(data: bytes) -> None:
     path = file("foreign/old.jsonl", data)
+    with suppress(CortexError):
+        pair_logs(read_logs([str(path)]))
     foreign_debates(read_transcripts(path, dataset="old", cell="imported"), "fuzzed")
 
 
@@ -487,7 +491,17 @@ def foreign_seeds() -> list[bytes]:
         {"id": 2, "agents": [["a", "b"], ["(A)", "(B)"]], "choices": ["x", "y"], "answer": "A", "heard": [[["agent 1", "agent 2"]]]},
         {"agents": {"ann": ["7"]}, "confidence": {"ann": [0.5]}, "prompt_tokens": {"ann": [9]}, "final": "7", "replicate": 2, "models": "m"},
     ]  # fmt: skip
-    return [(json.dumps(line) + "\n").encode() for line in lines]
+    sample = {
+        "evaluation_id": "e", "evaluation_name": "sums", "model_id": "x/m", "sample_id": "q1", "evaluation": {"score": 1.0},
+        "input": {"raw": "3 + 4?", "reference": ["7"]}, "answer_attribution": [{"extracted_value": "7", "is_terminal": True}],
+        "messages": [{"role": "assistant", "content": "Answer: 7", "speaker": "ann", "round": 0, "turn": 0, "heard": []}],
+    }  # fmt: skip
+    mallm = {
+        "dataset": "sums", "exampleId": "q1", "paradigm": "memory", "input": ["3 + 4?"], "references": ["7"], "finalAnswer": "7",
+        "personas": [{"agentId": "a", "model": "m", "personaDescription": "x"}], "scores": {"correct": True},
+        "globalMemory": [{"message_id": 0, "turn": 1, "agent_id": "a", "message": "Answer: 7", "memory_ids": []}],
+    }  # fmt: skip
+    return [(json.dumps(line) + "\n").encode() for line in [*lines, sample, [mallm]]]
 
 
 FOREIGN_TOKENS = [

@@ -78,6 +78,10 @@ def test_a_baseline_has_one_agent(tmp_path: Path) -> None:
         (debate("q1"), "debate 1 does not have the form of MALLM: it has no message"),
         (debate("q1", {"turn": 1, "message_id": 0}), "debate 1 does not have the form of MALLM: it lacks 'message'"),
         (debate("q1", *MESSAGES, input=None), "debate 1 does not have the form of MALLM"),
+        (debate("q1", *MESSAGES, finalAnswer=7), "final is an integer, not a string"),
+        (debate("q1", MESSAGES[0] | {"message": 7}), "text is an integer, not a string"),
+        (debate("q1", MESSAGES[0] | {"turn": "x"}), "round[0] is a string, not an integer"),
+        (debate("q1", MESSAGES[0] | {"memory_ids": [[1]]}), "unhashable type"),
     ],
 )
 def test_damaged_debates_are_one_sentence(
