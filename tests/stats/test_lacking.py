@@ -55,3 +55,18 @@ def test_the_same_holds_for_the_confidence_of_debates(
     assert main(["compare", scores, "--to", "b", "--claim", claim, "--draws", "99"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert (f"Not tested: a lacks 58 of 300 values of {metric}" in said) is bool(lacking), said
+
+
+@pytest.mark.parametrize("lacking", [0, 3])
+def test_a_comparison_that_was_not_made_says_why(
+    lacking: int, tmp_path: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its row has no numbers; the reason stands below the table, without --how."""
+    draws = np.random.default_rng(1)
+    rows = {"cell": np.repeat(["a", "b"], 30), "question_id": [f"q{k}" for k in range(30)] * 2,
+            "hops": draws.integers(1, 9, 60), "replicate": 1}  # fmt: skip
+    table = write(tmp_path, "hops.csv", pd.DataFrame(rows).iloc[: 60 - lacking])
+    assert main(["compare", table, "--to", "a", "--metric", "hops", "--lower", "hops"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("b, hops, data: not tested: b lacks 3 of 30 values of hops." in said) is bool(lacking), said
+    assert ("3 are in one of them alone" in said) is bool(lacking), said

@@ -11,6 +11,7 @@ from cortexdsl.numbers import THIN, counted, difference, interval
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.stats.inference.groups import Changes
+from cortexdsl.stats.inference.phrases import untested
 from cortexdsl.stats.tables.rows import ComparisonRow
 
 _TOGETHER = (
@@ -90,7 +91,8 @@ def comparison_notes(rows: Sequence[ComparisonRow]) -> Iterator[str]:
     )
     if late:
         yield f"Exploratory ({'; '.join(late)}): {_EXPLORATORY}"
-    for note, own in _by([row for row in rows if row.note], "note").items():
+    noted = ((note, row) for row in rows for note in (untested(row.test), row.note) if note)
+    for note, own in by_key(noted).items():
         nouns = ", ".join(dict.fromkeys(wording(row.metric).noun for row in own))
         which = f"{own[0].cell}, {nouns}, {own[0].dataset}" if len(own) == 1 else f"{len(own)} comparisons of {nouns}"
         yield f"{which}: {note}."
@@ -196,7 +198,7 @@ def changes_in_words(cell: str, reference: str, changes: Changes, *, named: int 
     parts = [_listed(word, ids, named) for word, ids in (("higher", changes.higher), ("lower", changes.lower))]
     parts.append(f"equal on {changes.equal}")
     if changes.left_out:
-        parts.append(f"not compared on {changes.left_out} that only one of them has")
+        parts.append(f"{changes.left_out} {'is' if changes.left_out == 1 else 'are'} in one of them alone")
     return f"{cell} against {reference}, question by question: {', '.join(parts)}."
 
 
