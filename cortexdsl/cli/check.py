@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from cortexdsl.cli.data import dataset_lines, unpinned
+from cortexdsl.cli.planning import cells_in_words
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.jobs.serve import unset_keys, unset_variables
@@ -65,10 +66,10 @@ def run_check(args: argparse.Namespace) -> int:
             say("fit", Problem(plan.spec_path, what), what)
         _show_permissions(plan, is_json=args.json)
         if not args.json:
-            cells, claims = counted(len(plan.cells), "cell"), counted(len(plan.hypotheses), "claim")
+            claims = counted(len(plan.hypotheses), "claim")
             unset = unset_variables(plan)
             when = f" once the environment has {', '.join(unset)}" if unset else ""
-            print(f"{spec}: {cells}, {claims}; it can run{when}")
+            print(f"{spec}: {cells_in_words(plan)}, {claims}; it can run{when}")
             for words in in_words(plan):
                 print(f"    in force: {words}")
         if args.online:

@@ -76,14 +76,24 @@ def run_plan(args: argparse.Namespace) -> int:
     return 0
 
 
+def cells_in_words(plan: Plan) -> str:
+    """Return how many cells a plan has, and which of them are methods that have a grid without their own settings."""
+    varied = {cell.method for cell in plan.cells if cell.axes}
+    bases = [cell for cell in plan.cells if not cell.axes and cell.method in varied]
+    own = [cell.name for cell in bases if not any(alias.startswith(f"{cell.method}[") for alias in cell.aliases)]
+    settings = f" (not in the grid: {', '.join(own)}, with {'its' if len(own) == 1 else 'their'} own settings)"
+    return counted(len(plan.cells), "cell") + (settings if own else "")
+
+
 def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) -> str:
     questions = ", ".join(f"{len(task.questions)} of {label}" for label, task in plan.tasks.items())
     replicates = counted(plan.replicates, "replicate")
-    cells = counted(len(plan.cells), "cell")
     rows = [_row(name, estimate) for name, estimate in (*by_cell.items(), ("all", total))]
     head = [
         *wrapped(plan.title),
-        *wrapped(f"{cells} x {replicates} x questions ({questions}); {counted(plan.jobs, 'debate job')}"),
+        *wrapped(
+            f"{cells_in_words(plan)} x {replicates} x questions ({questions}); {counted(plan.jobs, 'debate job')}"
+        ),
         "",
         *aligned([("cell", "calls", "shared", "tokens in", "out", "dollars"), *rows]),
         "",

@@ -159,6 +159,13 @@ def _worded(kind: str, name: str, parts: Route, value: Any, context: Mapping[str
     if kind in _WANTED:
         is_count = kind.startswith("int") and isinstance(value, str) and bool({"steps", "schedule"} & set(parts))
         worked_out = ", or one worked out of settings, such as $rounds - 1" if is_count else ""
+        if (
+            kind == "string_type"
+            and isinstance(value, dict)
+            and not (key := str(next(iter(value), "a"))).isidentifier()
+        ):
+            inner = next(iter(value.values()))
+            return f"{subject} holds `: `, which makes it a mapping", f"put it in quotes: '{key}: {inner}'"
         return f"{subject} is {shown(value)}; {_WANTED[kind]} is needed", _type_remedy(kind, value) + worked_out
     return f"{subject} is {shown(value)}", str(context.get("error", kind.replace("_", " ")))
 

@@ -73,6 +73,20 @@ def _problems(out: str) -> list[dict[str, str]]:
     return [line for line in map(json.loads, out.splitlines()) if line["level"] != "dataset"]
 
 
+@pytest.mark.parametrize(
+    ("rounds", "words"),
+    [("[1, 3]", "4 cells (not in the grid: sparse, with its own settings)"), ("[1, 2]", "3 cells")],
+)
+def test_check_says_which_cell_is_not_in_the_grid(
+    rounds: str, words: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("specs/x.yaml").write_text(f"{SPEC}grid: {{sparse: {{rounds: {rounds}}}}}\n")
+    assert main(["check", "specs/x.yaml"]) == 0
+    assert f"specs/x.yaml: {words}, 0 claims; it can run" in capsys.readouterr().out
+    assert main(["plan", "specs/x.yaml"]) == 0
+    assert f"{words} x 1 replicate" in " ".join(capsys.readouterr().out.split())
+
+
 def test_check_tells_every_mistake_of_every_spec(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two mistakes in one spec, one spec that is not there, one that can run, one whose data is missing."""
     Path("specs/bad.yaml").write_text(SPEC.replace("seed: 3", "seed: -3\nreplicates: 0"))

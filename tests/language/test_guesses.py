@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.grammar.guesses import GUESSES
-from tests.language.sheets import told_at_mark
+from tests.language.sheets import load_cells, told_at_mark
 
 SPEC = """\
 dataset: {name: arithmetic, size: 5}
@@ -34,6 +34,17 @@ AGENTS = "  - {name: ann, model: m}\n  - {name: bob, model: m}\n"
 GUESSED = [
     ("until: consensus", "^while: not consensus", "unknown key protocols.own.schedule[2].while", "write "),
     ("until: consensus", "^when: not consensus", "unknown key protocols.own.schedule[2].when", "write "),
+    ("protocol: debate", "protocol: debate, ^while: not consensus", "no setting while", "write until: consensus, or"),
+    ("protocol: debate", "protocol: debate, ^when: x", "debate has no setting when", "write until: consensus, or"),
+    ("protocol: debate", "protocol: debate, ^hears: {ring: 1}", "no setting hears", "topology: {ring: 1}"),
+    ("protocol: debate", "protocol: debate, ^metrics: [tau]", "setting metrics", "analysis: {metrics: [...]} at the"),
+    ("protocol: debate", "protocol: debate, ^dataset: gsm8k", "setting dataset", "{name: gsm8k, size: 100} at the top"),
+    ("protocol: debate", "protocol: debate, ^prompt_template: a", "prompt_template", "write prompts: {STEP: FILE}"),
+    ("methods:\n", "^while: x\nmethods:\n", "unknown key while", "{NAME: {protocol: debate, until: consensus}}"),
+    ("methods:\n", "^hears: everyone\nmethods:\n", "unknown key hears", "{protocol: debate, topology: everyone}"),
+    ("methods:\n", "^prompt_template: a.j2\nmethods:\n", "prompt_template", "prompts: {STEP: a.j2}}}"),
+    ("methods:\n", "^provider: openai\nmethods:\n", "unknown key provider", "{NAME: {model: openai/MODEL}}"),
+    ("methods:\n", "^aggregator: majority\nmethods:\n", "unknown key aggregator", "decide: majority}}"),
     ("protocol: debate", "protocol: debate, ^n_rounds: 3", "debate has no setting n_rounds", "write rounds: 3"),
     ("protocol: debate", "protocol: debate, ^max_rounds: 3", "debate has no setting max_rounds", "write rounds: 3"),
     ("protocol: debate", "protocol: debate, ^num_agents: 3", "no setting num_agents", "write agents: [NAMES]"),
@@ -94,3 +105,37 @@ def test_no_guess_is_a_word_of_the_language() -> None:
     for place, guesses in GUESSES.items():
         if place[0].isupper():
             assert not {*guesses} & {*forms[place]["properties"]}, place
+
+
+GRID = SPEC + "grid: {debate: {topology: [everyone, {edges: [[ann, bob]]}, {random: 0.5}], rounds: [1, 2]}}\n"
+
+
+@pytest.mark.parametrize("value", ["random-0.5", "random: 0.5", "{random: 0.5}"])
+def test_a_claim_names_a_graph_of_a_grid_as_the_spec_writes_it(value: str, tmp_path: Path) -> None:
+    claim = f"accuracy(debate[topology={value}, rounds=1]) > accuracy(own)"
+    assert load_cells(tmp_path, f"{GRID}hypotheses: ['{claim}']\n")
+
+
+@pytest.mark.parametrize(
+    ("claim", "what", "remedy"),
+    [
+        ("'accuracy(debate[topology=random, rounds=1]) > 0.5'", "there is no", "write debate[topology=random-0.5, rou"),
+        ("'accuracy(debate[rounds=2, topology=random]) > 0.5'", "there is no", "topology=random-0.5, rounds=2]"),
+        (
+            "'accuracy(debate[topology=everyone]) > 0.5'",
+            "no method",
+            "rounds=1] or debate[topology=everyone, rounds=2]",
+        ),
+        (
+            "accuracy(debate[topology=random: 0.5]) > 0.5",
+            "holds `: `",
+            "'accuracy(debate[topology=random: 0.5]) > 0.5'",
+        ),
+    ],
+)
+def test_a_claim_about_a_cell_that_is_named_in_part_is_answered(
+    claim: str, what: str, remedy: str, tmp_path: Path
+) -> None:
+    told = told_at_mark(tmp_path, f"{GRID}hypotheses:\n  - ^{claim}\n")
+    assert what in told.what
+    assert remedy in told.remedy

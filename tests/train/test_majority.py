@@ -142,6 +142,7 @@ def test_other_labels_and_losses_that_share_debates_are_other_trainings(here: Pa
     by_gold = digests(SPEC.replace("samples: 1", "samples: 2").replace(", gold: majority", "") + GRPO)
     by_majority = digests(SPEC.replace("samples: 1", "samples: 2") + GRPO)
     assert by_gold[0] != by_majority[0]
+    assert dpo == digests(SPEC + "    optimiser: {loss: dpo}\n")
     assert dpo[:2] == sft[:2]
     assert dpo[2] != sft[2]
 

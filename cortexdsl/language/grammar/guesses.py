@@ -9,6 +9,7 @@ _AGENTS = ("n_agents", "num_agents", "agent_count", "number_of_agents")
 _DECISIONS = ("aggregate", "aggregator", "aggregation", "vote", "decision")
 _GRAPHS = ("graph", "topology", "listens", "listens_to", "communication", "connections", "neighbors")
 _PROMPTS = ("prompt_template", "template", "instructions", "system_prompt", "system")
+_CONDITIONS, _CONDITION = ("while", "when"), "until: consensus"
 _SHORT_FORMS = {"RingText": "ring", "GroupsForm": "groups", "RandomEdgesText": "random", "EdgesText": "edges"}
 _SAMPLING = ("temperature", "top_p", "max_tokens")
 _NAMELESS = dict.fromkeys(
@@ -20,8 +21,10 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("rounds", *_ROUNDS), "methods: {NAME: {protocol: debate, rounds: {}}}"),
         **dict.fromkeys(_AGENTS, "agents: [{name: ann, model: NAME}, ...], one entry for each agent"),
         **dict.fromkeys((*_DECISIONS, "decide"), "methods: {NAME: {protocol: debate, decide: {}}}"),
-        **dict.fromkeys(("graph", "topology"), "methods: {NAME: {protocol: debate, topology: {}}}"),
+        **dict.fromkeys(("graph", "topology", "hears"), "methods: {NAME: {protocol: debate, topology: {}}}"),
         **dict.fromkeys(("model", "llm"), "models: {NAME: {model: {}}}, and NAME in the entry of each agent"),
+        **dict.fromkeys(_CONDITIONS, f"methods: {{NAME: {{protocol: debate, {_CONDITION}}}}}"),
+        **dict.fromkeys(_PROMPTS, "methods: {NAME: {protocol: debate, prompts: {STEP: {}}}}"),
         "provider": "models: {NAME: {model: {}/MODEL}}",
         **{key: f"models: {{NAME: {{{key}: {{}}}}}}" for key in _SAMPLING},
         "judge": "analysis: {judge: {}} if it grades answers, or methods: {NAME: {protocol: mad-judge}} if it debates",
@@ -80,7 +83,12 @@ GUESSES: Mapping[str, Mapping[str, str]] = {
         "agent": "agents: [{}]",
         **dict.fromkeys(_DECISIONS, "protocol: debate, decide: {}; other protocols decide as their papers do"),
         **dict.fromkeys(("llm", "model", "provider"), "it in an entry of models, which agents name"),
-        **dict.fromkeys(_GRAPHS, "protocol: debate, topology: {}; other protocols have the graphs of their papers"),
+        **dict.fromkeys(_CONDITIONS, f"{_CONDITION}, or another condition that ends the debate"),
+        "metrics": "analysis: {metrics: [...]} at the top of the spec",
+        **dict.fromkeys(("dataset", "datasets"), "dataset: {name: {}, size: 100} at the top of the spec"),
+        **dict.fromkeys(
+            (*_GRAPHS, "hears"), "protocol: debate, topology: {}; other protocols have the graphs of their papers"
+        ),
         **dict.fromkeys(_PROMPTS, "prompts: {STEP: FILE}"),
         "judge": "protocol: mad-judge, roles: {judge: {model: {}}}; debates of other protocols end by a vote",
     },

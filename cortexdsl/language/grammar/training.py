@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from cortexdsl.language.grammar.addresses import Place
 from cortexdsl.language.grammar.entries import Name, Share, StrictEntry, Variable, Whole, invalid
 from cortexdsl.language.grammar.questions import DatasetText
 
-
-def _no_default(value: Any) -> Any:
-    if value == "dpo":
-        raise invalid("dpo is the loss if none is written", "remove loss: dpo")
-    return value
-
-
-Loss: TypeAlias = Annotated[Literal["sft", "grpo"], BeforeValidator(_no_default)]
 MAJORITY = "majority"
 """The `gold` of questions to learn from whose right answer is what their debates decide."""
 
@@ -37,9 +29,8 @@ class OptimiserText(StrictEntry):
     example: ClassVar[str] = "{loss: sft, rank: 256, rate: 5.0e-6}"
     hints: ClassVar[Mapping[str, str]] = {"learning_rate": "write rate: 5.0e-6", "lr": "write rate: 5.0e-6"}
 
-    loss: Loss | None = None
-    """sft imitates good replies; grpo rewards replies that it draws while it trains. Default: DPO, which learns from
-    pairs."""
+    loss: Literal["dpo", "sft", "grpo"] = "dpo"
+    """dpo learns from pairs; sft imitates good replies; grpo rewards replies that it draws while it trains."""
     nll: Annotated[float, Field(ge=0, le=1_000, strict=True)] = 1.0
     """The weight of the negative log-likelihood of the chosen replies."""
     beta: Annotated[float, Field(gt=0, le=1_000, strict=True)] = 0.1
@@ -57,8 +48,8 @@ class OptimiserText(StrictEntry):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Its words, and the loss by its name."""
-        return self.model_dump(mode="json") | {"loss": self.loss or "dpo"}
+        """Its words."""
+        return self.model_dump(mode="json")
 
 
 class TrainText(StrictEntry):

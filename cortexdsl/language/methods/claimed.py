@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
+from cortexdsl.claims.cells import value_text
 from cortexdsl.claims.meaning import FEWEST
 from cortexdsl.claims.parser import parse_point
 from cortexdsl.claims.values import (
@@ -22,6 +22,8 @@ from cortexdsl.language.spec import Spec
 
 Points = Mapping[str, tuple[str, Mapping[str, object]]]
 """Name of a cell -> its method and its point of the grid."""
+MOST_MEANT = 3
+"""The most cells that an answer to an incomplete name lists."""
 
 
 def cell_name(points: Points, name: str) -> str | None:
@@ -29,23 +31,27 @@ def cell_name(points: Points, name: str) -> str | None:
     if name in points:
         return name
     method, axes = parse_point(name)
-    wanted = {axis: _plain(value) for axis, value in axes.items()}
+    wanted = {axis: value_text(value) for axis, value in axes.items()}
     for cell, (its_method, its_axes) in points.items():
-        if its_method == method and {axis: _plain(value_name(value)) for axis, value in its_axes.items()} == wanted:
+        if its_method == method and {a: value_text(value_name(value)) for a, value in its_axes.items()} == wanted:
             return cell
     return None
 
 
-def _plain(text: str) -> str:
-    return re.sub(r"[\s{}\"']", "", text.replace(": ", "-"))
-
-
 def unknown_cell(spec: Spec, route: Route, name: str, points: Points) -> Problem:
     """Return the problem of a name that is not a cell's."""
-    method = name.partition("[")[0]
-    here = [cell for cell, (its_method, _) in points.items() if its_method == method and "[" in name]
-    return spec.problem(
-        route, f"{dotted(route)}: there is no method or cell {name}", nearest(name, here or points, say="cells")
+    method, axes = parse_point(name)
+    here = {cell: point for cell, (its_method, point) in points.items() if its_method == method and "[" in name}
+    meant = [cell for cell, point in here.items() if _may_mean(axes, point)]
+    remedy = f"write {' or '.join(meant[:MOST_MEANT])}" if meant else nearest(name, here or points, say="cells")
+    return spec.problem(route, f"{dotted(route)}: there is no method or cell {name}", remedy)
+
+
+def _may_mean(written: Mapping[str, str], point: Mapping[str, object]) -> bool:
+    """Return whether a cell has the written values, of which some may be left out: `topology=ring` of `ring-1`."""
+    here = {axis: value_text(value_name(value)) for axis, value in point.items()}
+    return bool(written) and all(
+        f"{here.get(axis, '')}-".startswith(f"{value_text(v)}-") for axis, v in written.items()
     )
 
 
