@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from cortexdsl.cli.data import dataset_lines, unpinned
-from cortexdsl.cli.planning import cells_in_words
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.jobs.options import FLAG, VerbParser
 from cortexdsl.jobs.serve import unset_keys, unset_variables
@@ -22,6 +21,7 @@ from cortexdsl.plan.compiler import Compilation, compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.validation import validate
 from cortexdsl.plan.forecast.warnings import (
+    cells_in_words,
     labels_of_own_turns,
     models_of,
     partial_judges,

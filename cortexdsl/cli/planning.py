@@ -30,6 +30,7 @@ from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.forecast.cost import most_of_question, rehearse_plan, rehearsed_loads
 from cortexdsl.plan.forecast.rounds import MORE, rounds_of
+from cortexdsl.plan.forecast.warnings import cells_in_words
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
 from cortexdsl.plan.learned import fit_in_words
 from cortexdsl.plan.persistence.recording import record_files
@@ -74,15 +75,6 @@ def run_plan(args: argparse.Namespace) -> int:
     else:
         print(_table(plan, total, by_cell))
     return 0
-
-
-def cells_in_words(plan: Plan) -> str:
-    """Return how many cells a plan has, and which of them are methods that have a grid without their own settings."""
-    varied = {cell.method for cell in plan.cells if cell.axes}
-    bases = [cell for cell in plan.cells if not cell.axes and cell.method in varied]
-    own = [cell.name for cell in bases if not any(alias.startswith(f"{cell.method}[") for alias in cell.aliases)]
-    settings = f" (not in the grid: {', '.join(own)}, with {'its' if len(own) == 1 else 'their'} own settings)"
-    return counted(len(plan.cells), "cell") + (settings if own else "")
 
 
 def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) -> str:

@@ -8,6 +8,7 @@ from cortexdsl.core import Cell, Model, Nobody, Self
 from cortexdsl.engine.methods import scheduled_steps, spoken_steps
 from cortexdsl.errors import Problem
 from cortexdsl.language.spec import Spec
+from cortexdsl.numbers import counted
 from cortexdsl.plan.experiment import Plan
 
 
@@ -92,3 +93,12 @@ def models_of(plan: Plan) -> list[Model]:
 def _identity(model: Model) -> tuple[str, str | None, str | None, str]:
     """Return what identifies the model of a server: entries of a grid over a temperature call the same one."""
     return model.name, model.api_base, model.api_key_env, model.model
+
+
+def cells_in_words(plan: Plan) -> str:
+    """Return how many cells a plan has, and which of them are methods that have a grid without their own settings."""
+    varied = {cell.method for cell in plan.cells if cell.axes}
+    bases = [cell for cell in plan.cells if not cell.axes and cell.method in varied]
+    own = [cell.name for cell in bases if not any(alias.startswith(f"{cell.method}[") for alias in cell.aliases)]
+    settings = f" (not in the grid: {', '.join(own)}, with {'its' if len(own) == 1 else 'their'} own settings)"
+    return counted(len(plan.cells), "cell") + (settings if own else "")
