@@ -48,7 +48,7 @@ def unknown_cell(spec: Spec, route: Route, name: str, points: Points) -> Problem
 
 
 def _may_mean(written: Mapping[str, str], point: Mapping[str, object]) -> bool:
-    """Return whether a cell has the written values, of which some may be left out: `topology=ring` of `ring-1`."""
+    """Return whether a cell has the written values; each may be the first word of its own: `ring` of `ring-1`."""
     here = {axis: value_text(value_name(value)) for axis, value in point.items()}
     return bool(written) and all(
         f"{here.get(axis, '')}-".startswith(f"{value_text(v)}-") for axis, v in written.items()
