@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.numbers import difference, estimate, interval, p_clause, p_value
@@ -27,9 +28,10 @@ def whatif_lines(folder: Path) -> Iterator[str]:
     for row in [row for row in rows if row.dataset == ALL] or rows:
         how, on = wording(row.metric), "" if row.dataset == ALL else f" on {row.dataset}"
         p = p_clause(row.p_adjusted, "p" if row.correction == "none" else "adjusted p")
+        widened = replace(row, ci_low=row.ci_low_simultaneous, ci_high=row.ci_high_simultaneous)
         yield (
             f"{row.cell}{on} without {row.without}: {how.noun} {estimate(row.left_out, how.kind)} "
-            f"instead of {estimate(row.whole, how.kind)}, an effect of {_effect(row)}, {p}"
+            f"instead of {estimate(row.whole, how.kind)}, an effect of {_effect(widened)}, {p}"
         )
 
 
