@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import DataError
+from cortexdsl.plan.record import read_plan
+from cortexdsl.records.tallies import Tallies
 from cortexdsl.report.build import build_report
 from cortexdsl.report.terminal import terminal_report
+from cortexdsl.report.unfinished import read_unfinished
 from tests.display.made import said, write
 
 PLAN = {
@@ -73,3 +76,14 @@ def test_a_finished_run_and_one_at_work_are_not_called_stopped(tmp_path: Path) -
         with pytest.raises(DataError):
             build_report(folder)
         assert not (folder / "report.html").exists()
+
+
+def test_a_race_of_an_earlier_version_was_finished(tmp_path: Path) -> None:
+    """Its cells ended by themselves, so that debates of a plan that has results were not left out by a stop."""
+    racing = {"fewest": 5, "batch": 5, "alpha": 0.05, "rule": "racing"}
+    folder = stopped_run(tmp_path / "results" / "e", stopping=racing)
+    plan = read_plan(folder / "plan.json")
+    tallies = tuple(Tallies(folder / "spent").read())
+    assert read_unfinished(folder, plan, tallies) is not None
+    (folder / "metrics.csv").write_text("dataset,cell\n")
+    assert read_unfinished(folder, plan, tallies) is None
