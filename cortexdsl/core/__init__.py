@@ -128,5 +128,5 @@ from cortexdsl.core.protocol import (
     TurnFilter,
 )
 from cortexdsl.core.questions import Dataset, Image, Question, Reading
-from cortexdsl.core.tools import FunctionCall, Offer, OfferedTool, ToolForm, ToolRequest, ToolUse
+from cortexdsl.core.tools import FunctionCall, Offer, OfferedTool, ToolRequest, ToolUse
 from cortexdsl.core.types import EMPTY, Bools, Floats, Scalar, by_key

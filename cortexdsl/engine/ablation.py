@@ -115,12 +115,15 @@ def _reasons(method: Method, ablation: Ablation) -> Iterator[Reason]:
         deciding := sorted(judges & {turn.rpartition("@")[0] for turn in ablation.turns})
     ):
         yield f"the answer of the debate is that of {deciding[0]}", "leave out turns of others"
-    for name, names in sorted(_schedule_names(method)):
-        if _any_lost({(name, names)}, is_lost):
-            what = "a loop ends at the verdict of" if name == "approved" else f"{name} is computed from"
-            yield f"{what} step {silent}", "leave out another"
+    for user, expression in _expressions(method, spoken):
+        if _lost_in(expression, is_lost):
+            yield f"{user} is computed from step {silent}", "leave out another"
     for step in spoken:
-        yield from _lost_in_step(method, step, is_lost, silent)
+        similar = isinstance(step.hears, Sparse) and parse(step.hears.weight).names & {"similarity", "intimacy"}
+        if similar and method.similarity == SIMILARITY_FROM_REPLIES and is_lost("similarity"):
+            yield f"what step {step.name} hears is computed from step {silent}", "leave out another"
+        if step.split is not None and step.split.step in silent.split(", "):
+            yield f"step {step.name} gets the items of step {silent}", "leave out both"
         heard = {agent.name for role in _heard_roles(step) for agent in method.role_agents[role]}
         speaking = {agent.name for other in spoken for agent in method.role_agents[other.role]}
         if isinstance(step.hears, OfRole) and not heard & speaking:
@@ -132,40 +135,24 @@ def _heard_roles(step: Step) -> tuple[str, ...]:
     return step.hears.roles if isinstance(step.hears, OfRole) else ()
 
 
-def _lost_in_step(method: Method, step: Step, is_lost: Callable[..., bool], silent: str) -> Iterator[Reason]:
-    """Yield that the weights of a step, or the conditions of its `tells` and `own`, have lost what they read."""
-    if isinstance(step.hears, Sparse):
-        names = _names(step.hears.weight)
-        needs_similarity = bool({name for name, _ in names} & {"similarity", "intimacy"})
-        is_read = needs_similarity and method.similarity == SIMILARITY_FROM_REPLIES
-        if _any_lost(names, is_lost) or (is_read and is_lost("similarity")):
-            yield f"the weights of step {step.name} are computed from step {silent}", "leave out another"
-    if step.split is not None and step.split.step in silent.split(", "):
-        yield f"step {step.name} gets the items of step {silent}", "leave out both"
-    conditions = [told.where for told in (*step.shows, step.memory) if isinstance(told, TurnFilter) and told.where]
-    if any(_any_lost(_names(condition), is_lost) for condition in conditions):
-        yield f"step {silent} decides what step {step.name} is told", "leave out another"
+def _lost_in(expression: str, is_lost: Callable[..., bool]) -> bool:
+    """Return whether an expression has a name whose values no step gives any more."""
+    for name, steps in map(split_key, parse(expression).keys):
+        if (name in OF_STEPS and is_lost(OF_STEPS[name], names=steps)) or (name == STATED and is_lost(*steps)):
+            return True
+    return False
 
 
-Names: TypeAlias = set[tuple[str, tuple[str, ...]]]
-"""Names of an expression, and the steps whose readings each is computed from."""
-
-
-def _any_lost(names: Names, is_lost: Callable[..., bool]) -> bool:
-    of_steps = any(name in OF_STEPS and is_lost(OF_STEPS[name], names=steps) for name, steps in names)
-    return of_steps or any(name == STATED and is_lost(*steps) for name, steps in names)
-
-
-def _names(expression: str) -> Names:
-    return {split_key(key) for key in parse(expression).keys}
-
-
-def _schedule_names(method: Method) -> Names:
-    """Return the names in the choices, the conditions of loops, and the vote of a method."""
-    texts = [method.decide.weight] if method.decide.rule == "vote" else []
+def _expressions(method: Method, spoken: Sequence[Step]) -> Iterator[tuple[str, str]]:
+    """Yield what is computed in a debate, with the expression: the vote, choices, loops, and what steps are told."""
+    if method.decide.rule == "vote":
+        yield "the vote", method.decide.weight
     for part in schedule_parts(method.schedule):
         if isinstance(part, Choose):
-            texts.append(part.weight)
+            yield f"the choice of {part.role}", part.weight
         elif isinstance(part, Repeat):
-            texts += [text for text in (part.until, part.unless) if text != NEVER]
-    return {name for text in texts for name in _names(text)}
+            yield from (("the end of a loop", text) for text in (part.until, part.unless) if text != NEVER)
+    for step in spoken:
+        filters = [told.where for told in (*step.shows, step.memory) if isinstance(told, TurnFilter) and told.where]
+        for expression in (*([step.hears.weight] if isinstance(step.hears, Sparse) else []), *filters):
+            yield f"what step {step.name} hears", expression

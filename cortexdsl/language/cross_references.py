@@ -34,7 +34,7 @@ def cross_check(root: Node, text: SpecText) -> Iterator[PlacedProblem]:
     text : SpecText
         The same, validated.
     """
-    spec = _References(root, text)
+    spec = _References(root, dotted, text)
     yield from _names(spec)
     yield from _servers(spec)
     yield from _engines(spec)
@@ -50,19 +50,8 @@ def cross_check(root: Node, text: SpecText) -> Iterator[PlacedProblem]:
 
 
 @dataclass(frozen=True, slots=True)
-class _References:
-    root: Node
+class _References(ProblemAt):
     text: SpecText
-
-    def problem(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
-        return ProblemAt(self.root, dotted)(route, what, remedy, key=key)
-
-    def unknown(
-        self, route: Route, kind: str, name: str, known: Iterable[str], *, key: bool = False
-    ) -> Iterator[PlacedProblem]:
-        """Yield the problem of a name that is not known."""
-        if name not in known:
-            yield self.problem(route, f"there is no {kind} {name}", nearest(name, known, say=f"{kind}s"), key=key)
 
 
 def secret_texts(node: Node, route: Route = ()) -> Iterator[PlacedProblem]:
@@ -83,21 +72,21 @@ def _names(spec: _References) -> Iterator[PlacedProblem]:
     """Yield words of the language, and names that cannot be file names or differ in case alone, which is one file."""
     for i, agent in enumerate(spec.text.agents):
         if problem := reserved("agents", agent.name):
-            yield spec.problem(("agents", i, "name"), *problem)
+            yield spec(("agents", i, "name"), *problem)
     for section in ("teams", "methods", "datasets"):
         for name in getattr(spec.text, section) or ():
             if problem := reserved(section, name):
-                yield spec.problem((section, name), *problem, key=True)
+                yield spec((section, name), *problem, key=True)
     for section in ("methods", "datasets"):
         names: dict[str, str] = {}
         for name in getattr(spec.text, section) or ():
             if name.partition(".")[0].casefold() in _DEVICES:
                 what = f"{name} is the name of a device on some systems"
-                yield spec.problem((section, name), what, "rename it: it is a file name, too", key=True)
+                yield spec((section, name), what, "rename it: it is a file name, too", key=True)
             other = names.setdefault(name.casefold(), name)
             if other != name:
                 what = f"{other} and {name} differ in case alone"
-                yield spec.problem((section, name), what, "rename one: they are file names, too", key=True)
+                yield spec((section, name), what, "rename one: they are file names, too", key=True)
 
 
 def _servers(spec: _References) -> Iterator[PlacedProblem]:
@@ -107,7 +96,7 @@ def _servers(spec: _References) -> Iterator[PlacedProblem]:
         other = by_variable.setdefault(entry.env, name)
         if other != name:
             what = f"the server {other} is called {entry.env}, too"
-            yield spec.problem(("servers", name, "env"), what, "give each a name of its own")
+            yield spec(("servers", name, "env"), what, "give each a name of its own")
 
 
 def _judges(spec: _References) -> Iterator[tuple[Route, str]]:
@@ -127,18 +116,18 @@ def _engines(spec: _References) -> Iterator[PlacedProblem]:
         provider = spec.text.engines[engine].provider if engine in spec.text.engines else None
         if provider is not None and not spec.text.models[name].model.startswith(f"{provider}/"):
             what = f"the engine {engine} asks {provider}, and {spec.text.models[name].model} is of another provider"
-            yield spec.problem(("models", name, "engine"), what, f"write model: {provider}/NAME, or another engine")
+            yield spec(("models", name, "engine"), what, f"write model: {provider}/NAME, or another engine")
     if not answered:
         return
     for section in ("stopping", "whatif", "train", "learned"):
         if getattr(spec.text, section):
             what = f"{section} asks models outside of the rounds of files"
-            yield spec.problem((section,), what, "give the models an api_base, and remove engine", key=True)
+            yield spec((section,), what, "give the models an api_base, and remove engine", key=True)
     for name, tool in spec.text.tools.items():
         source = spec.text.knowledge.get(tool.source or "")
         if source is not None and source.retriever == "search":
             what = f"the tool {name} needs a network, which jobs that answer files may not have"
-            yield spec.problem(("tools", name, "tool"), what, "search a corpus, or give the models an api_base")
+            yield spec(("tools", name, "tool"), what, "search a corpus, or give the models an api_base")
 
 
 def _agents(spec: _References) -> Iterator[PlacedProblem]:
@@ -146,7 +135,7 @@ def _agents(spec: _References) -> Iterator[PlacedProblem]:
     for i, agent in enumerate(spec.text.agents):
         yield from spec.unknown(("agents", i, "model"), "model", agent.model, spec.text.models)
         if names.index(agent.name) < i:
-            yield spec.problem(("agents", i, "name"), f"a second agent is called {agent.name}", "rename one")
+            yield spec(("agents", i, "name"), f"a second agent is called {agent.name}", "rename one")
     for team, members in spec.text.teams.items():
         if isinstance(members, str):
             continue
@@ -156,18 +145,18 @@ def _agents(spec: _References) -> Iterator[PlacedProblem]:
         for name, times in copies.items():
             if clash := [f"{name}-{k}" for k in range(2, times + 1) if f"{name}-{k}" in copies]:
                 what = f"{clash[0]} is both an agent and the name of a copy of {name}"
-                yield spec.problem(("teams", team), what, "rename the agent")
+                yield spec(("teams", team), what, "rename the agent")
 
 
 def _methods(spec: _References) -> Iterator[PlacedProblem]:
     agents, teams = [agent.name for agent in spec.text.agents], [*spec.text.teams, "everyone"]
-    methods = {name: node.plain() for name, node in spec.root.mapping()["methods"].mapping().items()}
+    methods = {name: node.plain() for name, node in spec.node.mapping()["methods"].mapping().items()}
     for name, plain in methods.items():
         route: Route = ("methods", name)
         chosen = plain.get("agents", "everyone")
         if isinstance(chosen, str):
             yield from unknown_team(
-                spec.root.where((*route, "agents")), f"{dotted(route)}.agents", chosen, teams, agents
+                spec.node.where((*route, "agents")), f"{dotted(route)}.agents", chosen, teams, agents
             )
         for i, agent in enumerate(chosen if isinstance(chosen, list) else ()):
             yield from spec.unknown((*route, "agents", i), "agent", agent, agents)
@@ -176,10 +165,10 @@ def _methods(spec: _References) -> Iterator[PlacedProblem]:
         other = parse_budget(plain["budget"])[1].partition("[")[0]
         yield from spec.unknown((*route, "budget"), "method", other, methods)
         if other == name:
-            yield spec.problem((*route, "budget"), "a method cannot match itself", "name another method")
+            yield spec((*route, "budget"), "a method cannot match itself", "name another method")
         elif "budget" in methods.get(other, ()):
             what = f"{other} is matched to {parse_budget(methods[other]['budget'])[1]} itself"
-            yield spec.problem((*route, "budget"), what, "name a method that is not matched")
+            yield spec((*route, "budget"), what, "name a method that is not matched")
 
 
 def unknown_team(
@@ -203,16 +192,16 @@ def _labels(spec: _References) -> Iterator[PlacedProblem]:
         route: Route = ("labels", name)
         if text == "built-in" and name not in BUILT_IN:
             remedy = nearest(name, BUILT_IN, say="built-in labels")
-            yield spec.problem(route, f"no built-in label is called {name}", f"{remedy}; or write a rule, or a prompt")
+            yield spec(route, f"no built-in label is called {name}", f"{remedy}; or write a rule, or a prompt")
             continue
         label = as_label(name, text)
         if label.prompt and spec.text.analysis.judge is None:
             what = f"a model labels turns with {name}, and the spec names no judge"
-            yield spec.problem(route, what, "write analysis: {judge: NAME}")
+            yield spec(route, what, "write analysis: {judge: NAME}")
         for metric in label.counted:
             if (other := metrics.setdefault(metric, name)) != name:
                 what = f"the metric turns_with_{metric} would be of {other} and of {name}"
-                yield spec.problem(route, what, "rename one of the labels", key=True)
+                yield spec(route, what, "rename one of the labels", key=True)
 
 
 def _unlabelled(spec: _References, route: Route, metrics: Iterable[str]) -> Iterator[PlacedProblem]:
@@ -230,7 +219,7 @@ def _unlabelled(spec: _References, route: Route, metrics: Iterable[str]) -> Iter
             remedy = nearest(metric, known, say="metrics of labels")
             built_in = metric.removeprefix(OF_TURNS).removeprefix(OF_DEBATES)
             written = "built-in" if built_in in BUILT_IN else "RULE"
-            yield spec.problem(route, what, remedy or f"write labels: {{{built_in}: {written}}}")
+            yield spec(route, what, remedy or f"write labels: {{{built_in}: {written}}}")
 
 
 def _analysis(spec: _References) -> Iterator[PlacedProblem]:
@@ -246,7 +235,7 @@ def _analysis(spec: _References) -> Iterator[PlacedProblem]:
         if isinstance(family.compare, str) and not (
             family.compare in get_args(CellsWord) or family.compare.startswith("grid.")
         ):
-            yield spec.problem((*route, "compare"), f"{family.compare!r} is not a set of cells",
+            yield spec((*route, "compare"), f"{family.compare!r} is not a set of cells",
                 "write a list of methods, or all, grid, grid.AXIS",
             )  # fmt: skip
         for i, cell in compared:
@@ -267,7 +256,7 @@ def _expected(spec: _References) -> Iterator[PlacedProblem]:
             yield from spec.unknown(route, "claim or method", name, [*spec.text.methods, *claims], key=True)
         elif what := _unexpectable(name if name in claims else None, value):
             remedy = f"as a share: {value / 100:g}?" if 1 < abs(value) <= 100 else "write what the claim is about"
-            yield spec.problem(route, f"nobody can expect {value:g}: {what}", remedy)
+            yield spec(route, f"nobody can expect {value:g}: {what}", remedy)
     for key in spec.text.expected.spread:
         name, known = " ".join(key.split()), [*CLAIMED_METRICS, *claims]
         unknown = [metric for metric in name.split(" per ") if metric not in CLAIMED_METRICS]
@@ -294,7 +283,7 @@ def _tools(spec: _References) -> Iterator[PlacedProblem]:
         if tool.source is not None and tool.source not in spec.text.knowledge:
             known = nearest(tool.source, spec.text.knowledge, say="knowledge")
             remedy = known or f"write knowledge: {{{tool.source}: {{corpus: FILE}}}}"
-            yield spec.problem(("tools", name, "tool"), f"there is no knowledge entry {tool.source}", remedy)
+            yield spec(("tools", name, "tool"), f"there is no knowledge entry {tool.source}", remedy)
 
 
 def _training(spec: _References) -> Iterator[PlacedProblem]:
@@ -309,26 +298,26 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
     for route, questions in drawing:
         if not questions.sources and len(datasets) > 1:
             remedy = f"write name: {datasets[0]}, or another of {', '.join(datasets)}"
-            yield spec.problem((*route, "questions"), "the spec has several datasets", remedy)
+            yield spec((*route, "questions"), "the spec has several datasets", remedy)
     for name, model in text.models.items():
         if (made := trained_parts(model.model)) is None:
             continue
         (training, role, repeat), place = made, ("models", name, "model")
         if training not in text.train:
-            remedy = nearest(training, text.train, say="trainings") or "write train: {NAME: ...}"
-            yield spec.problem(place, f"there is no training {training}", remedy)
+            remedy = "" if text.train else "write train: {NAME: ...}"
+            yield from spec.unknown(place, "training", training, text.train, remedy)
             continue
         learns = text.train[training]
         if role not in learns.roles:
             remedy = nearest(role, learns.roles, say="roles that learn")
-            yield spec.problem(place, f"{training} trains no {role}", remedy)
+            yield spec(place, f"{training} trains no {role}", remedy)
         if repeat is not None and repeat > learns.repeats:
             what = f"{training} repeats {learns.repeats} times at most"
-            yield spec.problem(place, what, "name an earlier repeat, or raise repeats")
+            yield spec(place, what, "name an earlier repeat, or raise repeats")
     for route, judge in _judges(spec):
         if judge in text.models and trained_parts(text.models[judge].model):
             what = "a model that is trained here cannot judge the experiment"
-            yield spec.problem(route, what, "name a model that is not trained here")
+            yield spec(route, what, "name a model that is not trained here")
 
 
 def _stopping(spec: _References) -> Iterator[PlacedProblem]:
@@ -337,15 +326,15 @@ def _stopping(spec: _References) -> Iterator[PlacedProblem]:
         return
     if not spec.text.hypotheses:
         what = "there is no claim that could be decided"
-        yield spec.problem(("stopping",), what, "write hypotheses: [...], or remove stopping", key=True)
+        yield spec(("stopping",), what, "write hypotheses: [...], or remove stopping", key=True)
     if spec.text.analysis.correction not in ("holm", "none"):
         what = f"{spec.text.analysis.correction} does not hold where one may stop early"
-        yield spec.problem(("analysis", "correction"), what, "write holm or none, or remove stopping")
+        yield spec(("analysis", "correction"), what, "write holm or none, or remove stopping")
     if spec.text.shard_size is not None:
         remedy = "remove shard_size, or remove stopping"
-        yield spec.problem(("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
+        yield spec(("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
     for route, entry in spec.text.asked:
         for word in ("stratify", "ids"):
             if getattr(entry, word):
                 what = "with stopping the order of questions is drawn, so that each batch is like the whole"
-                yield spec.problem((*route, word), what, f"remove {word}, or remove stopping", key=True)
+                yield spec((*route, word), what, f"remove {word}, or remove stopping", key=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
 from cortexdsl.core import EMPTY, Scalar
-from cortexdsl.errors import Problem, SpecError
+from cortexdsl.errors import Problem, SpecError, nearest
 
 Route: TypeAlias = tuple[str | int, ...]
 """The keys and list positions that lead to a value: `("methods", "sparse", "keep")`."""
@@ -113,6 +113,13 @@ class ProblemAt:
         """Return the place and the problem; with `key`, the place of the key."""
         mark = self.node.key_mark(route) if key else self.node.where(route)
         return mark, Problem(str(mark), f"{self.called(route)}: {what}", remedy)
+
+    def unknown(
+        self, route: Route, kind: str, name: str, known: Iterable[str], remedy: str = "", *, key: bool = False
+    ) -> Iterator[PlacedProblem]:
+        """Yield the problem of a name that is not known; the remedy is a similar name unless it is given."""
+        if name not in known:
+            yield self(route, f"there is no {kind} {name}", remedy or nearest(name, known, say=f"{kind}s"), key=key)
 
 
 def refuse(mark: Mark | str, what: str, remedy: str = "") -> NoReturn:

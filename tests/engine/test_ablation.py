@@ -245,7 +245,7 @@ JUDGED = method(
     [
         (Ablation(agents=("a", "b")), "nobody is left to debate as debater"),
         (Ablation(steps=("answer",)), "step answer opens the debate"),
-        (Ablation(steps=("judge",)), "a loop ends at the verdict of step judge"),
+        (Ablation(steps=("judge",)), "the end of a loop is computed from step judge"),
         (Ablation(steps=("conclude",)), "the answer of the debate is that of judge"),
         (Ablation(agents=("j",)), "the answer of the debate is that of judge"),
     ],
@@ -312,26 +312,27 @@ def weighed(weight: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("debate", "step", "why"),
     [
-        (of(some("mean_score"), "revise"), "review", "mean_score is computed from step review"),
-        (of(some("mean(score)"), "revise"), "review", "score is computed from step review"),
-        (of(some("1 + chosen"), "revise"), "pick", "chosen is computed from step pick"),
-        (of(Repeat(2, ("revise",), until="mean(chosen) > 1")), "pick", "chosen is computed from step pick"),
-        (of(Repeat(2, ("revise",), unless="mean(chosen) > 1")), "pick", "chosen is computed from step pick"),
-        (of(Repeat(2, (some("chosen"), "revise"))), "pick", "chosen is computed from step pick"),
-        (of(decide=Decide("vote", weight="chosen")), "pick", "chosen is computed from step pick"),
-        (of(Repeat(2, ("revise",), until="approved or round > 3")), "rule", "a loop ends at the verdict of step rule"),
-        (of(Repeat(2, ("revise",), unless="approved")), "rule", "a loop ends at the verdict of step rule"),
+        (of(some("mean_score"), "revise"), "review", "the choice of some is computed from step review"),
+        (of(some("mean(score)"), "revise"), "review", "the choice of some is computed from step review"),
+        (of(some("1 + chosen"), "revise"), "pick", "the choice of some is computed from step pick"),
+        (of(Repeat(2, ("revise",), until="mean(chosen) > 1")), "pick", "the end of a loop is computed from step pick"),
+        (of(Repeat(2, ("revise",), unless="mean(chosen) > 1")), "pick", "the end of a loop is computed from step pick"),
+        (of(Repeat(2, (some("chosen"), "revise"))), "pick", "the choice of some is computed from step pick"),
+        (of(decide=Decide("vote", weight="chosen")), "pick", "the vote is computed from step pick"),
+        (of(Repeat(2, ("revise",), until="approved or round > 3")), "rule",
+         "the end of a loop is computed from step rule"),
+        (of(Repeat(2, ("revise",), unless="approved")), "rule", "the end of a loop is computed from step rule"),
         (of("revise", steps=weighed("mean_score")), "review",
-         "the weights of step revise are computed from step review"),
-        (of("revise", steps=weighed("chosen")), "pick", "the weights of step revise are computed from step pick"),
+         "what step revise hears is computed from step review"),
+        (of("revise", steps=weighed("chosen")), "pick", "what step revise hears is computed from step pick"),
         (of("revise", steps=weighed("similarity"), similarity="asked"), "compare",
-         "the weights of step revise are computed from step compare"),
+         "what step revise hears is computed from step compare"),
         (of("revise", steps=weighed("intimacy"), similarity="asked"), "compare",
-         "the weights of step revise are computed from step compare"),
-        (of("revise", steps=picked("approved")), "rule", "step rule decides what step revise is told"),
-        (of("revise", steps=picked("chosen(pick) > 0.5")), "pick", "step pick decides what step revise is told"),
+         "what step revise hears is computed from step compare"),
+        (of("revise", steps=picked("approved")), "rule", "what step revise hears is computed from step rule"),
+        (of("revise", steps=picked("chosen(pick) > 0.5")), "pick", "what step revise hears is computed from step pick"),
         (of("revise", steps={"revise": {"memory": TurnFilter(where="mean_score")}}), "review",
-         "step review decides what step revise is told"),
+         "what step revise hears is computed from step review"),
         (of("conclude", decide=Decide("last", "judge")), "conclude",
          "the answer of the debate is that of judge in step conclude"),
     ],
@@ -366,14 +367,14 @@ def test_what_is_read_beside_an_answer_is_read() -> None:
     loop = Repeat(2, ("revise", "conclude"), until="approved")
     assert why_needed(of(loop, steps=both), Ablation(steps=("rule",))) is None
     assert why_needed(of(loop, steps=both), Ablation(steps=("rule", "conclude"))) == (
-        "a loop ends at the verdict of step rule, conclude",
+        "the end of a loop is computed from step rule, conclude",
         ANOTHER,
     )
 
 
 def test_a_judge_that_is_left_out_takes_its_steps_along() -> None:
     assert why_needed(of(some("chosen"), "revise"), Ablation(agents=("j",))) == (
-        "chosen is computed from step pick, rule, compare",
+        "the choice of some is computed from step pick, rule, compare",
         ANOTHER,
     )
     assert why_needed(of("revise"), Ablation(agents=("j",))) is None

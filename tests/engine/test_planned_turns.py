@@ -86,7 +86,10 @@ def test_without_those_whom_a_step_is_about_it_is_silent() -> None:
         {**CREW, "one": "t"},
     )
     assert why_needed(of, Ablation(agents=("s",))) is None
-    assert why_needed(of, Ablation(agents=("t",))) == ("mean_score is computed from step review", "leave out another")
+    assert why_needed(of, Ablation(agents=("t",))) == (
+        "the choice of debater is computed from step review",
+        "leave out another",
+    )
 
 
 @pytest.mark.parametrize(

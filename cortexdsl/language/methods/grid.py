@@ -79,7 +79,7 @@ def _digest(text: str) -> str:
 MOST_POINTS = 10_000
 NESTED = ("roles", "prompts", "models", "train")
 """First words of axes that contain a name: `prompts.revise`, `models.small.temperature`, `train.acc.threshold`."""
-LEARNED = ("questions", "validation", "samples", "threshold", "opening", "optimiser")
+LEARNED = ("questions", "validation", "samples", "threshold", "optimiser")
 """Words of an entry of `train` that a grid may vary. Its method, roles, and repeats make it another training."""
 WORDS = ("agents", "confidence", "placebo", "debate_confidence", "defer", "defer.below", "defer.where", "defer.to")
 """Words of a method that may be axes."""

@@ -117,7 +117,7 @@ def _settings(node: Node, text: ProtocolText, problem_at: ProblemAt) -> Iterator
     named = list(references(node))
     unknown = [(name, route) for name, route, _ in named if name not in text.settings]
     for name, route in unknown:
-        yield problem_at(route, f"there is no setting {name}", nearest(name, text.settings, say="settings"))
+        yield from problem_at.unknown(route, "setting", name, text.settings)
     unused = set(text.settings) - {name for name, _, _ in named}
     for name in text.settings:
         if name in METHOD_WORDS:
@@ -135,27 +135,21 @@ def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]
             if problem := reserved(section, name):
                 yield problem_at((section, name), *problem, key=True)
     for name, step in text.steps.items():
-        if step.role not in text.roles:
-            remedy = nearest(step.role, text.roles, say="roles")
-            yield problem_at(("steps", name, "role"), f"there is no role {step.role}", remedy)
+        yield from problem_at.unknown(("steps", name, "role"), "role", step.role, text.roles)
         for role in _heard_roles(step.hears):
-            if role not in text.roles:
-                condition = f"write {{where: {role}}}" if is_expression(role, "weight") else ""
-                known = [*get_args(HearsWord), *text.roles]
-                remedy = condition or value_remedy(("hears",), role) or nearest(role, known)
-                yield problem_at(("steps", name, "hears"), f"there is no role {role}", remedy)
-        if step.of and step.of not in text.roles:
-            remedy = value_remedy(("each",), step.of) or nearest(step.of, text.roles, say="roles")
-            yield problem_at(("steps", name, "each"), f"there is no role {step.of}", remedy)
+            condition = f"write {{where: {role}}}" if is_expression(role, "weight") else ""
+            remedy = condition or value_remedy(("hears",), role) or nearest(role, [*get_args(HearsWord), *text.roles])
+            yield from problem_at.unknown(("steps", name, "hears"), "role", role, text.roles, remedy)
+        if step.of:
+            remedy = value_remedy(("each",), step.of)
+            yield from problem_at.unknown(("steps", name, "each"), "role", step.of, text.roles, remedy)
     for role in text.voters:
-        if role not in text.roles:
-            yield problem_at(("voters",), f"there is no role {role}", nearest(role, text.roles, say="roles"))
+        yield from problem_at.unknown(("voters",), "role", role, text.roles)
     choices = list(walks.items_of(Choose, text))
     for choice, route in choices:
         for who, word in {choice.source: "from", choice.role: "choose"}.items():
-            if who not in text.roles:
-                remedy = nearest(who, text.roles, say="roles") + f"; or write roles: {{{who}: everyone}}"
-                yield problem_at((*route, word), f"there is no role {who}", remedy)
+            remedy = nearest(who, text.roles, say="roles") + f"; or write roles: {{{who}: everyone}}"
+            yield from problem_at.unknown((*route, word), "role", who, text.roles, remedy)
     spoken = {step.role for step in text.steps.values()}
     used = spoken.union(text.voters, *((choice.role, choice.source) for choice, _ in choices))
     used |= {name for step in text.steps.values() if isinstance(step.prompt, dict) for name in step.prompt}
@@ -176,8 +170,7 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
     reached = set()
     for name, route in walks.items_of(str, text):
         reached.add(name)
-        if name not in text.steps:
-            yield problem_at(route, f"there is no step {name}", nearest(name, text.steps, say="steps"))
+        yield from problem_at.unknown(route, "step", name, text.steps)
     for name in text.steps:
         if name not in reached:
             yield problem_at(("steps", name), "the schedule never comes to this step", "add it, or remove it", key=True)
@@ -246,14 +239,10 @@ def _step_references(text: ProtocolText, problem_at: ProblemAt) -> Iterator[Plac
     for name, step in text.steps.items():
         for word, each in (*(("shows", turns) for turns in step.shows), ("memory", step.memory)):
             for other in () if isinstance(each, str) else each.steps:
-                if other not in text.steps:
-                    remedy = nearest(other, text.steps, say="steps")
-                    yield problem_at(("steps", name, word), f"there is no step {other}", remedy)
+                yield from problem_at.unknown(("steps", name, word), "step", other, text.steps)
         if step.split is not None and (cut := step.split.step):
-            if cut not in text.steps:
-                route = ("steps", name, "each", "step")
-                yield problem_at(route, f"there is no step {cut}", nearest(cut, text.steps, say="steps"))
-            elif text.steps[cut].role not in _heard_roles(step.hears):
+            yield from problem_at.unknown(("steps", name, "each", "step"), "step", cut, text.steps)
+            if cut in text.steps and text.steps[cut].role not in _heard_roles(step.hears):
                 what = f"{name} gets the items of {cut}, and does not hear {text.steps[cut].role}, who speaks there"
                 yield problem_at(("steps", name, "each"), what, f"write hears: {text.steps[cut].role}")
 
