@@ -332,19 +332,13 @@ def test_a_report_leads_into_the_explorer(address: str, page: Any) -> None:
     page.wait_for_selector("h1:has-text('Made by hand')")
 
 
-def test_several_experiments_differ_in_what_they_mean(tmp_path: Path, page: Any) -> None:
+def test_verdicts_of_several_experiments_stand_side_by_side(tmp_path: Path, page: Any) -> None:
     roots = [write_experiment(tmp_path / name, name) for name in ("one", "two")]
-    plan = (
-        (roots[1] / "plan.json").read_text().replace('"seed": 7', '"seed": 8').replace('"rounds": 1', '"rounds": 2', 1)
-    )
-    (roots[1] / "plan.json").write_text(plan)
     table = (roots[1] / "hypotheses.csv").read_text().replace("supported", "undecided")
     (roots[1] / "hypotheses.csv").write_text(table)
     with serving([ResultsFolder("one", roots[0]), ResultsFolder("two", roots[1])]) as address:
         page.goto(address)
         is_there(page)
-        assert re.search(r"\b2 of \d+ facts differ", page.inner_text("main"))
-        assert "cell sparse: rounds" in page.inner_text("main")
         assert page.locator("tr.differs").count() == 1
 
 
@@ -430,7 +424,7 @@ def test_outcomes_and_sources_are_found_and_a_measured_confidence_is_shown(tmp_p
             page.goto("about:blank")
         page.goto(f"{address}/{find_link('odd', confidence='consistency')}")
         assert found(page) == 1
-        assert page.locator(".chip").get_by_text("tool call").count() == 0  # no debate here is one
+        assert page.locator(".chip").get_by_text("in a loop").count() == 0  # no debate here is one
         page.get_by_label("Confidence", exact=True).select_option("stated")
         assert found(page) == 7
         page.locator(".chip").get_by_text("cut at its limit").click()
