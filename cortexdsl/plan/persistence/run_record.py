@@ -258,7 +258,7 @@ def keep_complete(layout: Layout) -> None:
 
 
 def _kept(root: Path) -> Iterator[Path]:
-    patterns = [*KEPT, *PAGES, *(f"{page}/*" for page in PAGES)]
+    patterns = [*KEPT, *PAGES, *(f"{page}/**/*" for page in PAGES)]
     paths = {path for pattern in patterns for path in root.glob(pattern)}
     own = (path for path in paths if path.is_file() and path.name != "stopped.html")
     yield from sorted(path for path in own if not path.name.startswith("."))

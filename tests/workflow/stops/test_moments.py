@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.run_record import begin_run, end_run
 from tests.workflow import forks
 from tests.workflow.bench import TWO_ALONE, Bench
 
@@ -124,3 +127,19 @@ def test_stops_at_many_moments_tell_one_story(fresh: Bench, has_report: bool) ->
     assert undisturbed.cortexdsl("run", "two", "--cores", "2").status == 0
     assert fresh.records("two") == undisturbed.records("two")
     assert fresh.rows("two", "scores.csv") == undisturbed.rows("two", "scores.csv")
+
+
+def test_every_file_of_a_report_that_a_late_stop_removed_is_put_back(fresh: Bench) -> None:
+    """Snakemake removes the outputs of a job that it did not see end; those for a column are a folder deeper."""
+    fresh.write("specs/two.yaml", SMALL)
+    assert fresh.cortexdsl("run", "two", "--cores", "2").status == 0
+    root = fresh.results("two")
+    pages = [root / name for name in ("report.html", "figures", "tables")]
+    before = {path: path.read_bytes() for page in pages for path in (page, *page.rglob("*")) if path.is_file()}
+    assert root / "figures" / "column" / "accuracy.svg" in before
+    layout = Layout(root.as_posix())
+    begin_run(layout, [page.as_posix() for page in pages], "")
+    for page in pages:
+        shutil.rmtree(page) if page.is_dir() else page.unlink()
+    end_run(layout, "stopped", "SIGINT")
+    assert {path: path.read_bytes() if path.is_file() else None for path in before} == before
