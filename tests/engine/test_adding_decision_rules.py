@@ -67,4 +67,4 @@ def test_a_decision_rule_is_added_in_one_place(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", USE], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
-    assert result == {"shown": {"rule": "longest"}, "is_longest": [True] * 8}
+    assert result == {"shown": "longest", "is_longest": [True] * 8}

@@ -19,20 +19,24 @@ from cortexdsl.core import (
     Cell,
     Choose,
     Debate,
+    Decide,
     Keep,
     Message,
     Method,
     Model,
+    OfRole,
     Question,
     Repeat,
     SchedulePart,
     Sparse,
     Step,
     Turn,
+    TurnFilter,
 )
 from cortexdsl.engine.methods import principal_roles, schedule_parts, scheduled_choices
 from cortexdsl.errors import SpecError
 from cortexdsl.expressions.negation import negated
+from cortexdsl.language.grammar.protocol import NAMED_BINS
 from cortexdsl.metrics.budgets import longest_chain
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.plan.rehearsal.estimate import Rehearsal, run_apart
@@ -201,8 +205,35 @@ def fixed_counts(cell: Cell) -> dict[str, float]:
 
 def method_values(method: Method) -> dict[str, Any]:
     """Return the parts of a method that differ from their defaults."""
-    values = _fields(method)
-    return {("roles" if name == "role_agents" else name): value for name, value in values.items()}
+    values = {("roles" if name == "role_agents" else name): value for name, value in _fields(method).items()}
+    values["roles"] = {role: _players(role, agents) for role, agents in method.role_agents.items()}
+    if own := method.recalibration:
+        bins = {bin.low: "keep" if bin.value is None else bin.value for bin in own}
+        values["recalibration"] = next((name for name, known in NAMED_BINS.items() if known == own), bins)
+    return values
+
+
+def _players(role: str, agents: Sequence[Agent]) -> Any:
+    """Return the agents of a role as a protocol writes them; one that only the protocol has, by its model or tool."""
+    if agents and tuple(agents) == (Agent(role, agents[0].model),):
+        return {"tool" if agents[0].model.is_tool else "model": agents[0].model.name}
+    return [agent.name for agent in agents]
+
+
+def _prompt(step: Step) -> Any:
+    """Return the templates of a step as a protocol writes them."""
+
+    def way(template: str) -> Any:
+        return {"say": template} if template in step.said else template
+
+    own = {name: way(template) for name, template in {**step.by_agent, **step.by_role}.items()}
+    return (
+        {"variants": [*step.variants]}
+        if step.variants
+        else {**own, ELSE: way(step.prompt)}
+        if own
+        else way(step.prompt)
+    )
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -246,9 +277,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Sparse):
         within = _plain(value.within)
         return {**_picked(value), **({"topology": within} if within != "everyone" else {})}
+    if isinstance(value, OfRole):
+        return [*value.roles]
+    if isinstance(value, TurnFilter):
+        named = {("step" if name == "steps" else name): inner for name, inner in _fields(value).items()}
+        return {name: "all" if inner is None else inner for name, inner in named.items()}
+    if isinstance(value, Decide):
+        return _decided(value)
     if isinstance(value, Step):
         reads = {"reads": [value.reads, *value.beside]} if value.beside else {}
-        named = {name: inner for name, inner in _fields(value).items() if name not in ("name", "beside")} | reads
+        parts = ("name", "beside", "by_agent", "by_role", "said", "variants")
+        named = {name: inner for name, inner in _fields(value).items() if name not in parts} | reads
+        named["prompt"] = _prompt(value)
         if "order" in named:
             named = {"sequential" if name == "order" else name: inner for name, inner in named.items()}
             named["sequential"] = True
@@ -265,6 +305,16 @@ def _plain(value: Any) -> Any:
         named = _fields(value)
         return {value.key: next(iter(named.values())) if len(named) == 1 else named} if named else value.key
     return _fields(value) if is_dataclass(value) else value
+
+
+def _decided(decide: Decide) -> Any:
+    """Return a decision as a protocol writes it."""
+    if decide.rule == "trimmed":
+        return "median" if decide.share == 0.5 else "mean"
+    rule: Any = {"vote": _expression(decide.weight)} if decide.rule == "vote" else decide.rule
+    tried = [decide.role, *filter(None, [decide.otherwise])] if decide.role else [rule]
+    tried += ["none"] if decide.tie == "none" and tried[-1] != "none" else []
+    return tried[0] if len(tried) == 1 else tried
 
 
 def _picked(value: Choose | Sparse) -> dict[str, Any]:
