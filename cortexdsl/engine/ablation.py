@@ -10,19 +10,15 @@ from typing import TypeAlias
 import numpy as np
 
 from cortexdsl.core import (
-    NEVER,
     SIMILARITY_FROM_REPLIES,
     Ablation,
-    Choose,
     Graph,
     Method,
     OfRole,
-    Repeat,
     Sparse,
     Step,
-    TurnFilter,
 )
-from cortexdsl.engine.methods import debating_agents, opens_round, principal_roles, schedule_parts, scheduled_steps
+from cortexdsl.engine.methods import debating_agents, opens_round, placed_expressions, principal_roles, scheduled_steps
 from cortexdsl.engine.topology import PlannedTurn
 from cortexdsl.expressions.evaluation import parse, split_key
 from cortexdsl.expressions.names import OF_STEPS, STATED
@@ -115,8 +111,9 @@ def _reasons(method: Method, ablation: Ablation) -> Iterator[Reason]:
         deciding := sorted(judges & {turn.rpartition("@")[0] for turn in ablation.turns})
     ):
         yield f"the answer of the debate is that of {deciding[0]}", "leave out turns of others"
-    for user, expression in _expressions(method, spoken):
-        if _lost_in(expression, is_lost):
+    for place, expression, part in placed_expressions(method):
+        if (part in spoken or not isinstance(part, Step)) and _lost_in(expression, is_lost):
+            user = f"what step {part.name} hears" if isinstance(part, Step) else _USERS[place]
             yield f"{user} is computed from step {silent}", "leave out another"
     for step in spoken:
         similar = isinstance(step.hears, Sparse) and parse(step.hears.weight).names & {"similarity", "intimacy"}
@@ -143,16 +140,5 @@ def _lost_in(expression: str, is_lost: Callable[..., bool]) -> bool:
     return False
 
 
-def _expressions(method: Method, spoken: Sequence[Step]) -> Iterator[tuple[str, str]]:
-    """Yield what is computed in a debate, with the expression: the vote, choices, loops, and what steps are told."""
-    if method.decide.rule == "vote":
-        yield "the vote", method.decide.weight
-    for part in schedule_parts(method.schedule):
-        if isinstance(part, Choose):
-            yield f"the choice of {part.role}", part.weight
-        elif isinstance(part, Repeat):
-            yield from (("the end of a loop", text) for text in (part.until, part.unless) if text != NEVER)
-    for step in spoken:
-        filters = [told.where for told in (*step.shows, step.memory) if isinstance(told, TurnFilter) and told.where]
-        for expression in (*([step.hears.weight] if isinstance(step.hears, Sparse) else []), *filters):
-            yield f"what step {step.name} hears", expression
+_USERS = {"choice": "a choice of the schedule", "condition": "the end of a loop", "vote": "the vote"}
+"""What is computed from an expression that is not of a step, by its place."""

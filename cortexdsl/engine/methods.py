@@ -145,40 +145,36 @@ def names_in(method: Method) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for role, agents in casts for name in (role, *(agent.name for agent in agents))))
 
 
-def expressions_of(method: Method) -> Iterator[str]:
-    """Yield every expression that a method evaluates, except the `until` of a loop of one pass: it has no effect."""
+def placed_expressions(method: Method) -> Iterator[tuple[ExpressionPlace, str, Step | Choose | Repeat | None]]:
+    """Yield every expression of a method itself, with its place and the step or item of the schedule that has it."""
     for part in schedule_parts(method.schedule):
         if isinstance(part, Choose):
-            yield part.weight
+            yield "choice", part.weight, part
         elif isinstance(part, Repeat):
-            yield from (text for text in (part.unless, part.until if part.times > 1 else NEVER) if text != NEVER)
+            yield from (("condition", text, part) for text in (part.unless, part.until) if text != NEVER)
     for step in method.steps.values():
         topology = step.hears
         while isinstance(topology, Sparse):
-            yield topology.weight
+            yield "weight", topology.weight, step
             topology = topology.within
-        yield from (
-            shown.where for shown in (*step.shows, step.memory) if isinstance(shown, TurnFilter) and shown.where
-        )
+        filters = (shown for shown in (*step.shows, step.memory) if isinstance(shown, TurnFilter))
+        yield from (("turn", shown.where, step) for shown in filters if shown.where)
+    if method.decide.rule == "vote":
+        yield "vote", method.decide.weight, None
+
+
+def expressions_of(method: Method) -> Iterator[str]:
+    """Yield what is evaluated before the vote, except the `until` of a loop of one pass: it has no effect."""
+    for place, text, part in placed_expressions(method):
+        is_idle = isinstance(part, Repeat) and part.times <= 1 and text == part.until != part.unless
+        if place != "vote" and not is_idle:
+            yield text
 
 
 def all_expressions(method: Method) -> Iterator[tuple[ExpressionPlace, str]]:
     """Yield every expression of a method and of those that it hands questions on to, with its place."""
     for stage in stages_of(method):
-        for part in schedule_parts(stage.schedule):
-            if isinstance(part, Choose):
-                yield "choice", part.weight
-            elif isinstance(part, Repeat):
-                yield from (("condition", text) for text in (part.unless, part.until) if text != NEVER)
-        for step in stage.steps.values():
-            topology = step.hears
-            while isinstance(topology, Sparse):
-                yield "weight", topology.weight
-                topology = topology.within
-            filters = (shown for shown in (*step.shows, step.memory) if isinstance(shown, TurnFilter))
-            yield from (("turn", shown.where) for shown in filters if shown.where)
-        if stage.decide.weight:
-            yield "vote", stage.decide.weight
+        yield from ((place, text) for place, text, _ in placed_expressions(stage))
         if stage.defer is not None and stage.defer.where:
             yield "condition", stage.defer.where
 

@@ -312,12 +312,12 @@ def weighed(weight: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("debate", "step", "why"),
     [
-        (of(some("mean_score"), "revise"), "review", "the choice of some is computed from step review"),
-        (of(some("mean(score)"), "revise"), "review", "the choice of some is computed from step review"),
-        (of(some("1 + chosen"), "revise"), "pick", "the choice of some is computed from step pick"),
+        (of(some("mean_score"), "revise"), "review", "a choice of the schedule is computed from step review"),
+        (of(some("mean(score)"), "revise"), "review", "a choice of the schedule is computed from step review"),
+        (of(some("1 + chosen"), "revise"), "pick", "a choice of the schedule is computed from step pick"),
         (of(Repeat(2, ("revise",), until="mean(chosen) > 1")), "pick", "the end of a loop is computed from step pick"),
         (of(Repeat(2, ("revise",), unless="mean(chosen) > 1")), "pick", "the end of a loop is computed from step pick"),
-        (of(Repeat(2, (some("chosen"), "revise"))), "pick", "the choice of some is computed from step pick"),
+        (of(Repeat(2, (some("chosen"), "revise"))), "pick", "a choice of the schedule is computed from step pick"),
         (of(decide=Decide("vote", weight="chosen")), "pick", "the vote is computed from step pick"),
         (of(Repeat(2, ("revise",), until="approved or round > 3")), "rule",
          "the end of a loop is computed from step rule"),
@@ -374,7 +374,7 @@ def test_what_is_read_beside_an_answer_is_read() -> None:
 
 def test_a_judge_that_is_left_out_takes_its_steps_along() -> None:
     assert why_needed(of(some("chosen"), "revise"), Ablation(agents=("j",))) == (
-        "the choice of some is computed from step pick, rule, compare",
+        "a choice of the schedule is computed from step pick, rule, compare",
         ANOTHER,
     )
     assert why_needed(of("revise"), Ablation(agents=("j",))) is None

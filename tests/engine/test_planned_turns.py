@@ -87,7 +87,7 @@ def test_without_those_whom_a_step_is_about_it_is_silent() -> None:
     )
     assert why_needed(of, Ablation(agents=("s",))) is None
     assert why_needed(of, Ablation(agents=("t",))) == (
-        "the choice of debater is computed from step review",
+        "a choice of the schedule is computed from step review",
         "leave out another",
     )
 

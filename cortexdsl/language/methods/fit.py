@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from cortexdsl.core import (
     KEEP_TRUE,
-    NEVER,
     SIMILARITY_FROM_REPLIES,
     Agent,
     Choose,
@@ -26,14 +25,19 @@ from cortexdsl.core import (
     Nobody,
     OfRole,
     Price,
-    Repeat,
     Ring,
     Self,
     Sparse,
     Step,
     Topology,
 )
-from cortexdsl.engine.methods import debating_agents, debating_roles, principal_roles, schedule_parts, scheduled_choices
+from cortexdsl.engine.methods import (
+    debating_agents,
+    debating_roles,
+    placed_expressions,
+    principal_roles,
+    scheduled_choices,
+)
 from cortexdsl.engine.topology import check_layout, draw_groups, heard_matrix
 from cortexdsl.errors import DebateError, Problem, nearest
 from cortexdsl.expressions import evaluation
@@ -142,19 +146,13 @@ def _lacking(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
 
 
 def _expressions(method: Method) -> Iterator[tuple[str, Route, tuple[Agent, ...]]]:
-    """Yield every expression, its route, and the agents that it weighs."""
-    for name, step in method.steps.items():
-        if isinstance(step.hears, Sparse):
-            yield step.hears.weight, ("steps", name, "hears", "weight"), method.role_agents[step.role]
-    for part in schedule_parts(method.schedule):
-        if isinstance(part, Choose):
-            yield part.weight, ("schedule",), debating_agents(method)
-        elif isinstance(part, Repeat):
-            for condition in (part.until, part.unless):
-                if condition != NEVER:
-                    yield condition, ("schedule",), debating_agents(method)
-    if method.decide.rule == "vote":
-        yield method.decide.weight, ("decide", "vote"), debating_agents(method)
+    """Yield every expression but the conditions of shown turns, its route, and the agents that it weighs."""
+    for place, expression, part in placed_expressions(method):
+        if isinstance(part, Step):
+            if place == "weight":
+                yield expression, ("steps", part.name, "hears", "weight"), method.role_agents[part.role]
+        else:
+            yield expression, ("decide", "vote") if place == "vote" else ("schedule",), debating_agents(method)
 
 
 def _is_alone(method: Method, step: Step) -> bool:

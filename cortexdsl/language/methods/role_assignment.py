@@ -26,11 +26,9 @@ from cortexdsl.language.grammar.methods import MethodText
 from cortexdsl.language.grammar.old_words import key_remedy, value_remedy
 from cortexdsl.language.grammar.protocol import ModelForm, RoleWord, ToolForm
 from cortexdsl.language.grammar.steps import SayForm, VariantsForm
-from cortexdsl.language.nodes import Node, Route, dotted, refuse
+from cortexdsl.language.nodes import Mark, Node, Route, dotted, refuse
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.settings import Substitution
-
-"""Words for the first agents of a team."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +133,19 @@ def _players(
                 refuse(mark, f"{called}: an agent is named twice", "name each once, or make a team with copies")
             return tuple(known[name] for name in binding)
         case ModelForm():
-            if binding.model not in choice.models:
-                remedy = nearest(binding.model, choice.models, say="models")
-                refuse(node.where((role, "model")), f"{called}: there is no model {binding.model}", remedy)
-            return (Agent(role, choice.models[binding.model]),)
+            return (Agent(role, _entry("model", binding.model, choice.models, called, node.where((role, "model")))),)
         case ToolForm():
-            if binding.tool not in choice.tools:
-                remedy = nearest(binding.tool, choice.tools, say="tools") or "write tools: {NAME: {tool: calculator}}"
-                refuse(node.where((role, "tool")), f"{called}: there is no tool {binding.tool}", remedy)
-            return (Agent(role, choice.tools[binding.tool]),)
+            return (Agent(role, _entry("tool", binding.tool, choice.tools, called, node.where((role, "tool")))),)
         case _:  # pragma: no cover - the types admit nothing else
             raise AssertionError(binding)
+
+
+def _entry(kind: str, name: str, known: Mapping[str, Model], called: str, mark: Mark) -> Model:
+    """Return a model or a tool of the spec; refuse a name that is not known."""
+    if name not in known:
+        remedy = nearest(name, known, say=f"{kind}s") or "write tools: {NAME: {tool: calculator}}"
+        refuse(mark, f"{called}: there is no {kind} {name}", remedy)
+    return known[name]
 
 
 # ---------------------------------------------------------------- templates to agents
@@ -281,10 +281,9 @@ def with_confidence(method: Method, words: MethodText, choice: MethodChoice) -> 
     """
     measure = words.confidence
     if isinstance(measure, MeasureBy):
-        if measure.model not in choice.models:
-            what = f"{choice.label}.confidence: there is no model {measure.model}"
-            refuse(choice.node.where(("confidence",)), what, nearest(measure.model, choice.models, say="models"))
-        measure = Measure("verifier", verifier=choice.models[measure.model], prompt=PROMPT)
+        called, mark = f"{choice.label}.confidence", choice.node.where(("confidence",))
+        verifier = _entry("model", measure.model, choice.models, called, mark)
+        measure = Measure("verifier", verifier=verifier, prompt=PROMPT)
     method = _with_logprobs(method, choice) if measure.source == "logprob" else method
     return replace(method, confidence=measure)
 
