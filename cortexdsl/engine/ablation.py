@@ -141,4 +141,4 @@ def _lost_in(expression: str, is_lost: Callable[..., bool]) -> bool:
 
 
 _USERS = {"choice": "a choice of the schedule", "condition": "the end of a loop", "vote": "the vote"}
-"""What is computed from an expression that is not of a step, by its place."""
+"""By place of an expression outside of steps: the name of the result in messages."""
