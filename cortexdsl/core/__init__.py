@@ -105,6 +105,7 @@ from cortexdsl.core.protocol import (
     AS_WRITTEN,
     AUDIBLE,
     ELSE,
+    NAMED_BINS,
     NEVER,
     NOTHING,
     SIMILARITY_FROM_REPLIES,

@@ -245,6 +245,20 @@ class Bin:
     high_closed: bool = False
 
 
+NAMED_BINS: dict[str, tuple[Bin, ...]] = {
+    "none": (),
+    "cortexdebate": (Bin(0.8, 1.0, 0.8, high_closed=True), Bin(0.6, 0.8, 0.6), Bin(0.3, 0.6, None), Bin(0.0, 0.3, 0.3)),
+    "reconcile": (
+        Bin(1.0, 1.0, 1.0, high_closed=True),
+        Bin(0.9, 1.0, 0.8),
+        Bin(0.8, 0.9, 0.5),
+        Bin(0.6, 0.8, 0.3, low_open=True),
+        Bin(0.0, 0.6, 0.1, high_closed=True),
+    ),
+}
+"""Sun et al. 2025 (arXiv 2507.03928), equation 2 and Algorithm 1; Chen et al. 2023 (arXiv 2309.13007), section 3."""
+
+
 AS_WRITTEN = Model("(as written)", "tool/as-written", price=FREE)
 """The model of calls that are not sent: the reply is the last message."""
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.core import Agent, Bin, Call, Debate, Everyone, Measure, Method, Model, Repeat, Reply, Turn
+from cortexdsl.core import NAMED_BINS, Agent, Bin, Call, Debate, Everyone, Measure, Method, Model, Repeat, Reply, Turn
 from cortexdsl.engine.confidence import (
     NO_ANSWER,
     NO_MODEL,
@@ -23,7 +23,6 @@ from cortexdsl.engine.confidence import (
 from cortexdsl.engine.methods import match_budget
 from cortexdsl.engine.readings import REREAD, reread_debate
 from cortexdsl.engine.run import run_debate
-from cortexdsl.language.grammar.protocol import NAMED_BINS
 
 from .stage import QUESTION, Stage, StagedReader, agents, method
 

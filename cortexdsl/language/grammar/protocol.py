@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from cortexdsl.core import Bin, Decide, Method
+from cortexdsl.core import NAMED_BINS, Bin, Decide, Method
 from cortexdsl.engine.decisions import DECISION_RULES
 from cortexdsl.language.grammar.core_words import WrittenAs, with_words_of
 from cortexdsl.language.grammar.entries import (
@@ -34,19 +34,6 @@ from cortexdsl.language.grammar.hears import HearsText
 from cortexdsl.language.grammar.old_words import key_remedy
 from cortexdsl.language.grammar.schedule import ItemText
 from cortexdsl.language.grammar.steps import StepText
-
-NAMED_BINS: dict[str, tuple[Bin, ...]] = {
-    "none": (),
-    "cortexdebate": (Bin(0.8, 1.0, 0.8, high_closed=True), Bin(0.6, 0.8, 0.6), Bin(0.3, 0.6, None), Bin(0.0, 0.3, 0.3)),
-    "reconcile": (
-        Bin(1.0, 1.0, 1.0, high_closed=True),
-        Bin(0.9, 1.0, 0.8),
-        Bin(0.8, 0.9, 0.5),
-        Bin(0.6, 0.8, 0.3, low_open=True),
-        Bin(0.0, 0.6, 0.1, high_closed=True),
-    ),
-}
-"""Sun et al. 2025 (arXiv 2507.03928), equation 2 and Algorithm 1; Chen et al. 2023 (arXiv 2309.13007), section 3."""
 
 
 def _lower_bound(key: str) -> str:

@@ -14,6 +14,7 @@ import yaml
 from cortexdsl.core import (
     ELSE,
     KEEP_TRUE,
+    NAMED_BINS,
     NEVER,
     Agent,
     Cell,
@@ -36,7 +37,6 @@ from cortexdsl.core import (
 from cortexdsl.engine.methods import principal_roles, schedule_parts, scheduled_choices
 from cortexdsl.errors import SpecError
 from cortexdsl.expressions.negation import negated
-from cortexdsl.language.grammar.protocol import NAMED_BINS
 from cortexdsl.metrics.budgets import longest_chain
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.plan.rehearsal.estimate import Rehearsal, run_apart

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cortexdsl.core import (
+    NAMED_BINS,
     Agent,
     Decide,
     Edges,
@@ -26,7 +27,6 @@ from cortexdsl.core import (
 )
 from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.errors import SpecError
-from cortexdsl.language.grammar.protocol import NAMED_BINS
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import Protocol, load_protocol, protocol_of
