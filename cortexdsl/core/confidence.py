@@ -1,4 +1,4 @@
-"""How sure agents and debates are: where the confidence of an answer and of a whole debate comes from.
+"""How sure agents and debates are: where a confidence comes from, and what a recalibration makes of it.
 
 Digests of cells contain the names of these classes and of their fields: renaming one makes finished debates run again.
 """
@@ -67,3 +67,31 @@ class DebateConfidence:
 
 BY_VOTES = DebateConfidence()
 """The share of votes, which needs nothing in the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A recalibration bin: stated confidences in [low, high) become `value`; None keeps them.
+
+    `low_open` and `high_closed` move a bound to the other bin.
+    """
+
+    low: float
+    high: float
+    value: float | None
+    low_open: bool = False
+    high_closed: bool = False
+
+
+NAMED_BINS: dict[str, tuple[Bin, ...]] = {
+    "none": (),
+    "cortexdebate": (Bin(0.8, 1.0, 0.8, high_closed=True), Bin(0.6, 0.8, 0.6), Bin(0.3, 0.6, None), Bin(0.0, 0.3, 0.3)),
+    "reconcile": (
+        Bin(1.0, 1.0, 1.0, high_closed=True),
+        Bin(0.9, 1.0, 0.8),
+        Bin(0.8, 0.9, 0.5),
+        Bin(0.6, 0.8, 0.3, low_open=True),
+        Bin(0.0, 0.6, 0.1, high_closed=True),
+    ),
+}
+"""Sun et al. 2025 (arXiv 2507.03928), equation 2 and Algorithm 1; Chen et al. 2023 (arXiv 2309.13007), section 3."""

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from cortexdsl.core.agents import FREE, Agent, Model, Price
-from cortexdsl.core.confidence import BY_VOTES, STATED, DebateConfidence, Measure
+from cortexdsl.core.confidence import BY_VOTES, STATED, Bin, DebateConfidence, Measure
 from cortexdsl.core.graphs import Nobody, Topology
 from cortexdsl.core.keep_rules import Keep
 from cortexdsl.core.types import EMPTY, word
@@ -229,34 +229,6 @@ class Repeat:
 
 SchedulePart: TypeAlias = "str | Choose | Repeat"
 """A part of a schedule: the name of a step, a choice, or a loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """A recalibration bin: stated confidences in [low, high) become `value`; None keeps them.
-
-    `low_open` and `high_closed` move a bound to the other bin.
-    """
-
-    low: float
-    high: float
-    value: float | None
-    low_open: bool = False
-    high_closed: bool = False
-
-
-NAMED_BINS: dict[str, tuple[Bin, ...]] = {
-    "none": (),
-    "cortexdebate": (Bin(0.8, 1.0, 0.8, high_closed=True), Bin(0.6, 0.8, 0.6), Bin(0.3, 0.6, None), Bin(0.0, 0.3, 0.3)),
-    "reconcile": (
-        Bin(1.0, 1.0, 1.0, high_closed=True),
-        Bin(0.9, 1.0, 0.8),
-        Bin(0.8, 0.9, 0.5),
-        Bin(0.6, 0.8, 0.3, low_open=True),
-        Bin(0.0, 0.6, 0.1, high_closed=True),
-    ),
-}
-"""Sun et al. 2025 (arXiv 2507.03928), equation 2 and Algorithm 1; Chen et al. 2023 (arXiv 2309.13007), section 3."""
 
 
 AS_WRITTEN = Model("(as written)", "tool/as-written", price=FREE)
