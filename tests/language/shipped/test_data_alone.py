@@ -24,7 +24,7 @@ def _constants(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def test_no_module_holds_the_name_of_a_protocol() -> None:
-    """`cortexdebate` and `reconcile` are names of recalibration rules, too: of one table, and in the type of the word."""
+    """`cortexdebate` and `reconcile` are names of recalibration rules, too: in their table, and in the word's type."""
     names = set(builtin_names()) - WORDS_OF_THE_LANGUAGE
     found = {
         (path.relative_to(PACKAGE).as_posix(), value)
